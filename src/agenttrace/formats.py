@@ -1,0 +1,157 @@
+"""Formats: what a reader says of itself, how readers are found, and which one an input belongs to.
+
+A reader is a module (or package) in ``agenttrace.readers``, or an entry point of
+another package in the group ``agenttrace.readers``, with an attribute ``FORMAT``.
+Adding one edits nothing here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import entry_points
+from typing import Literal, NamedTuple
+
+from agenttrace.errors import AmbiguousFormat, ReadError, UnknownFormat, UsageError
+from agenttrace.model import Trace
+from agenttrace.notes import Notes
+from agenttrace.sources import Source
+
+__all__ = ["Detection", "Format", "Match", "Verdict", "detect", "formats", "get_format", "recognise", "verdicts"]
+
+Level = Literal["possible", "likely", "certain"]
+_RANK = {"possible": 1, "likely": 2, "certain": 3}
+
+
+class Match(NamedTuple):
+    """A reader's claim on an input: which variant of its format, how sure, and one sentence why."""
+
+    variant: str
+    level: Level
+    why: str
+
+
+@dataclass(frozen=True)
+class Format:
+    """A format, as data: the source of ``agenttrace formats NAME`` and of the docs page.
+
+    Attributes:
+        name: the reader's name, which is also ``meta.framework`` of what it reads.
+        title: one line for people.
+        spec: where the format is documented.
+        variants: variant name -> one line on its shape.
+        versions: the framework's versions that were seen.
+        mapping: what stands in the log -> where it goes in the trace (003, appendix B).
+        not_mapped: what has no field -> why, and where it is kept.
+        experimental: the on-disk format is not public or not settled.
+        sniff: Source -> Match or None; looks, changes nothing, raises nothing but ReadError.
+        read: (Source, Notes) -> traces, through TraceBuilder.
+        reader_version: changes when the same bytes give another trace.
+    """
+
+    name: str
+    title: str
+    spec: str
+    variants: Mapping[str, str]
+    versions: str
+    mapping: Mapping[str, str]
+    sniff: Callable[[Source], Match | None]
+    read: Callable[[Source, Notes], Iterator[Trace]]
+    not_mapped: Mapping[str, str] = field(default_factory=dict)
+    experimental: bool = False
+    reader_version: str = "1"
+
+
+class Detection(NamedTuple):
+    """The format that an input is in."""
+
+    format: str
+    variant: str
+    level: Level
+
+
+class Verdict(NamedTuple):
+    """What one reader said of an input: its match, or None, and why."""
+
+    format: Format
+    match: Match | None
+    why: str
+
+
+@cache
+def formats() -> Mapping[str, Format]:
+    """All readers by name: our own, then those of installed packages, each in order of names."""
+    own = importlib.import_module("agenttrace.readers")  # by name: readers stand above this module
+    found: dict[str, Format] = {}
+    for info in sorted(pkgutil.iter_modules(own.__path__), key=lambda info: info.name):
+        module = importlib.import_module(f"agenttrace.readers.{info.name}")
+        found[module.FORMAT.name] = module.FORMAT
+    for entry in sorted(entry_points(group="agenttrace.readers"), key=lambda entry: entry.name):
+        format_: Format = entry.load()
+        found.setdefault(format_.name, format_)
+    return found
+
+
+def get_format(name: str) -> Format:
+    """The format of that name. Raises UsageError, with the known names, when there is none."""
+    known = formats()
+    if name not in known:
+        raise UsageError("usage", None, None, f"no format is called {name!r:.60}", f"known: {', '.join(known)}")
+    return known[name]
+
+
+def verdicts(source: Source) -> list[Verdict]:
+    """What every reader says of the input, the surest claim first.
+
+    Raises:
+        ReadError: when the input cannot be looked at by any reader (empty, unreadable).
+    """
+    said: list[Verdict] = []
+    refused: ReadError | None = None
+    for format_ in formats().values():
+        try:
+            match = format_.sniff(source)
+        except ReadError as error:
+            refused = error
+            said.append(Verdict(format_, None, error.reason))
+            continue
+        said.append(Verdict(format_, match, match.why if match else "not its shape"))
+    if refused and not any(verdict.match for verdict in said):
+        raise refused
+    return sorted(said, key=lambda verdict: -_RANK[verdict.match.level] if verdict.match else 0)
+
+
+def detect(path: str | os.PathLike[str]) -> Detection:
+    """The format that a file, a folder or standard input (``-``) is in. Raises like :func:`recognise`."""
+    format_, match = recognise(Source.open(path))
+    return Detection(format_.name, match.variant, match.level)
+
+
+def recognise(source: Source) -> tuple[Format, Match]:
+    """The one format that claims the input most surely.
+
+    A match that is merely ``possible`` is not taken: many things have such a shape.
+
+    Raises:
+        UnknownFormat: no reader is at least ``likely``.
+        AmbiguousFormat: two readers are equally sure.
+        ReadError: the input cannot be looked at.
+    """
+    claims = [verdict for verdict in verdicts(source) if verdict.match]
+    best = claims[0].match if claims else None
+    if best is None or best.level == "possible":
+        reason = "no reader recognises it"
+        hint = "`agenttrace doctor` says why, --from NAME chooses a reader"
+        if best is not None:
+            reason = f"it could be {claims[0].format.name} ({best.why}), which is too little to go by"
+            hint = f"say --from {claims[0].format.name} if it is"
+        raise UnknownFormat("unknown_format", source.label, None, reason, hint)
+    rivals = [verdict for verdict in claims if verdict.match and verdict.match.level == best.level]
+    if len(rivals) > 1:
+        names = " and ".join(verdict.format.name for verdict in rivals)
+        raise AmbiguousFormat("ambiguous_format", source.label, None, f"{names} both claim it", "choose with --from NAME")
+    return claims[0].format, best

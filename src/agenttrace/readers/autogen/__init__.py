@@ -1,0 +1,112 @@
+"""AutoGen and AG2: conversations of 0.2 and message lists of AgentChat (0.4 and later).
+
+A framework with two generations that share a name and nothing else, so this
+reader is a package: ``shapes`` tells the variants apart, ``dumps`` handles what
+surrounds the messages, ``chat`` reads 0.2 and ``agentchat`` 0.4+.
+
+Nobody writes these files but users: AutoGen itself has no log of this kind, so
+every dump is a ``json.dump`` of ``chat_messages``, ``ChatResult``, ``TaskResult``
+or a list of messages, as the documentation shows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from agenttrace.builder import TraceBuilder
+from agenttrace.errors import ReadError
+from agenttrace.formats import Format, Match
+from agenttrace.model import SourceInfo, Trace
+from agenttrace.notes import Notes
+from agenttrace.readers.autogen.dumps import fill, fill_from_lines
+from agenttrace.readers.autogen.shapes import classify, classify_lines
+from agenttrace.salvage import document, look, records
+from agenttrace.sources import Source
+
+__all__ = ["FORMAT"]
+
+_WHOLE = frozenset({"chat_result", "task_result", "who_and_when", "masft", "response"})
+
+
+def sniff(source: Source) -> Match | None:
+    """Looks at the decoded document, or the first lines."""
+    if source.is_folder:
+        return None
+    seen = look(source)
+    if seen.kind == "json":
+        return classify(seen.value)
+    return classify_lines(seen.sample) if seen.kind == "jsonl" else None
+
+
+def read(source: Source, notes: Notes) -> Iterator[Trace]:
+    """One trace per run: a dump, each dump of a list of dumps, or all messages of a file of messages."""
+    match = sniff(source)
+    if match is None:
+        raise ReadError("unparsable", source.label, None, "no AutoGen dump of a known shape", "`agenttrace doctor` says what is in it")
+    if look(source).kind == "json":
+        yield from _read_document(source, notes, match.variant)
+    else:
+        yield from _read_lines(source, notes, match.variant)
+
+
+def _read_document(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:
+    value = document(source, notes)
+    several = isinstance(value, list) and variant in _WHOLE
+    for number, (at, part) in enumerate([(f"/{i}", item) for i, item in enumerate(value)] if several else [("", value)], 1):
+        if several and classify(part) is None:
+            notes.drop("unreadable", at, "no dump of a known shape", part)
+            continue
+        builder = _builder(source, notes, variant, number)
+        fill(builder, notes, variant, part, at)
+        yield builder.build()
+
+
+def _read_lines(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:
+    lines = records(source, notes)
+    if variant not in _WHOLE and variant != "chat_messages":
+        builder = _builder(source, notes, variant, 1)
+        fill_from_lines(builder, notes, variant, lines)
+        yield builder.build()
+        return
+    for number, (ref, value) in enumerate(lines, 1):
+        match = classify(value)
+        if match is None:
+            notes.drop("unreadable", ref, "no dump of a known shape", value)
+            continue
+        builder = _builder(source, notes, match.variant, number)
+        fill(builder, notes, match.variant, value, f"{ref}#")
+        yield builder.build()
+
+
+def _builder(source: Source, notes: Notes, variant: str, number: int) -> TraceBuilder:
+    info = SourceInfo(
+        name=source.name,
+        sha256=source.sha256,
+        bytes=source.size,
+        reader=FORMAT.name,
+        variant=variant,
+        reader_version=FORMAT.reader_version,
+    )
+    return TraceBuilder("autogen", notes=notes, source=info, number=number)
+
+
+FORMAT = Format(
+    name="autogen",
+    title="AutoGen / AG2 conversations and AgentChat messages",
+    spec="https://microsoft.github.io/autogen/",
+    variants={
+        "chat_messages": "0.2 `chat_messages` by conversation partner, of one agent or of several",
+        "chat_result": "0.2 `ChatResult` with history, summary and cost",
+        "group_chat": "0.2 `GroupChat.messages`, or any list of messages with role and name",
+        "task_result": "0.4+ `TaskResult`",
+        "messages": "0.4+ list or lines of messages and agent events",
+        "response": "0.4+ `Response` of one agent",
+        "model_context": "0.4+ messages of a model context",
+        "who_and_when": "Who&When, algorithm-generated: a 0.2 group chat with a failure label",
+        "masft": "MASFT/MAST, AG2 part: a 0.2 conversation with failure modes",
+    },
+    versions="0.2.35 and AG2; 0.4.0, 0.6.1, 0.7.5",
+    mapping={},
+    sniff=sniff,
+    read=read,
+)

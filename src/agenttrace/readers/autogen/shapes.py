@@ -1,0 +1,111 @@
+"""Which variant a decoded document is. Looks at keys and types only, at no more than the first records."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from agenttrace.formats import Match
+from agenttrace.readers.autogen.agentchat import CONTEXT_TYPES, TEAM_TYPES
+
+__all__ = ["classify", "classify_lines", "is_item", "is_team_record"]
+
+_SAMPLE = 20
+_ROLES = frozenset({"user", "assistant", "system", "tool", "function"})
+
+
+def classify(value: Any) -> Match | None:
+    """The variant of one JSON document, or None."""
+    if isinstance(value, dict):
+        return _classify_object(value)
+    if isinstance(value, list) and value:
+        return _classify_list(value)
+    return None
+
+
+def classify_lines(sample: list[Any]) -> Match | None:
+    """The variant of a file of JSON lines from its first values: messages, or one dump a line."""
+    listed = _classify_list(sample)
+    if listed is not None:
+        return listed
+    return next((match for value in sample if (match := classify(value))), None)
+
+
+def is_team_record(item: Any) -> bool:
+    """A message or event of AgentChat."""
+    if not isinstance(item, dict) or not isinstance(item.get("source"), str):
+        return False
+    kind = item.get("type")
+    if isinstance(kind, str):
+        return kind in TEAM_TYPES or kind.startswith("StructuredMessage") or ("content" in item and "models_usage" in item)
+    return "type" not in item and {"models_usage", "metadata", "created_at"} <= item.keys()
+
+
+def is_item(item: Any) -> bool:
+    """An OpenAI-style message dict, as AutoGen 0.2 keeps them."""
+    return isinstance(item, dict) and item.get("role") in _ROLES and not item.keys().isdisjoint({"content", "tool_calls", "function_call"})
+
+
+def _is_context_record(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") in CONTEXT_TYPES and "content" in item
+
+
+def _mostly(test: Any, items: list[Any]) -> bool:
+    sample = items[:_SAMPLE]
+    return bool(sample) and sum(map(test, sample)) * 2 >= len(sample) and any(map(test, sample))
+
+
+def _named(items: list[Any]) -> bool:
+    return any(is_item(item) and isinstance(item.get("name"), str) for item in items[:_SAMPLE])
+
+
+def _classify_object(value: dict[str, Any]) -> Match | None:
+    history, trajectory, messages = value.get("history"), value.get("trajectory"), value.get("messages")
+    if isinstance(history, list) and ("mistake_agent" in value or "mistake_step" in value):
+        return Match("who_and_when", "certain", "history with a mistake label, speakers in `name`") if _named(history) else None
+    if isinstance(trajectory, list) and not value.keys().isdisjoint({"note", "other_data"}) and _mostly(is_item, trajectory):
+        return Match("masft", "certain", "trajectory of named messages with a note")
+    chat_history = value.get("chat_history")
+    if isinstance(chat_history, list) and _mostly(is_item, chat_history):
+        whole = not value.keys().isdisjoint({"summary", "cost", "human_input"})
+        return Match("chat_result", "certain" if whole else "likely", "a chat_history of messages")
+    if isinstance(value.get("chat_message"), dict) and is_team_record(value["chat_message"]):
+        return Match("response", "certain", "chat_message with inner messages")
+    if isinstance(messages, list):
+        if _mostly(is_team_record, messages) or (not messages and "stop_reason" in value):
+            return Match("task_result", "certain", "messages with type and source")
+        if _mostly(_is_context_record, messages):
+            return Match("model_context", "certain", "messages of a model context")
+        if _mostly(is_item, messages) and _named(messages):
+            return Match("group_chat", "likely", "messages with role and name")
+    if is_team_record(value):
+        return Match("messages", "certain", "one message with type and source")
+    return _classify_lists(value)
+
+
+def _classify_lists(value: dict[str, Any]) -> Match | None:
+    """``{peer: [message]}`` or ``{agent: {peer: [message]}}``: chat_messages."""
+    groups = [group for item in value.values() for group in (item.values() if isinstance(item, dict) else [item])]
+    lists = [group for group in groups if isinstance(group, list)]
+    if not lists or len(lists) != len(groups) or not any(lists):
+        return None
+    if not all(_mostly(is_item, group) for group in lists if group):
+        return None
+    if any(_named(group) for group in lists):
+        return Match("chat_messages", "certain", "lists of named messages by conversation partner")
+    return Match("chat_messages", "likely", "lists of messages by conversation partner")
+
+
+def _classify_list(value: list[Any]) -> Match | None:
+    if _mostly(is_team_record, value):
+        return Match("messages", "certain", "a list of messages with type and source")
+    if _mostly(_is_context_record, value):
+        return Match("model_context", "certain", "a list of messages of a model context")
+    if _mostly(is_item, value):
+        if _named(value):
+            return Match("group_chat", "likely", "a list of messages with role and name")
+        if any("codes" in item for item in value[:_SAMPLE] if isinstance(item, dict)):
+            return Match("chat_messages", "likely", "messages with the code labels of the agentprofiler")
+        return Match("chat_messages", "possible", "messages with role and content, as many programs keep them")
+    first = next((item for item in value[:_SAMPLE] if isinstance(item, dict)), None)
+    inner = _classify_object(first) if first is not None else None
+    return inner if inner is not None and inner.variant in ("chat_result", "task_result", "who_and_when", "masft") else None

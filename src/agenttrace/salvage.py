@@ -1,0 +1,338 @@
+"""The tolerant parsing that readers share: JSON that is cut, mixed, mis-encoded or not quite JSON.
+
+``look`` tells a sniffer what shape an input has, parsing as little as it can;
+``document`` and ``records`` give a reader the values and put into the notes what
+was damaged. The usual case, sound UTF-8 JSON, costs one decode and one walk.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Literal, NamedTuple
+
+import orjson
+
+from agenttrace.errors import ReadError
+from agenttrace.lenient import Repair, json_safe
+from agenttrace.notes import Notes, measure
+from agenttrace.sources import Source, decode_text
+
+__all__ = ["Look", "Parsed", "document", "excerpt", "look", "parse", "records"]
+
+LOOKED_THROUGH = 256 << 10
+"""Documents, or lines, up to this many bytes are looked through for keys given twice and integers beyond 64 bits.
+
+The look costs a third of a conversion, and what has such things was written by hand or to deceive, not by a long run.
+"""
+
+_SAMPLE = 20
+_CONTROL = bytes(byte for byte in range(27) if byte < 9 or byte > 13)
+_SMALL = 64 << 20
+
+
+@dataclass
+class Look:
+    """The shape of an input.
+
+    Attributes:
+        kind: ``json`` (one document), ``jsonl`` (several values, in lines or run together) or ``text`` (neither).
+        value: the document of kind ``json``.
+        sample: the first values of kind ``jsonl``.
+        values: all values of kind ``jsonl``, where they stand in no lines of their own.
+        repairs: what was damaged.
+    """
+
+    kind: Literal["json", "jsonl", "text"]
+    value: Any = None
+    sample: list[Any] = field(default_factory=list)
+    values: list[Any] | None = None
+    repairs: list[Repair] = field(default_factory=list)
+
+
+def look(source: Source) -> Look:
+    """The shape of an input, found once and kept.
+
+    Raises:
+        ReadError: ``empty``, ``too_large``, or what reading itself raises.
+    """
+    found = source.memo.get("look")
+    if found is None:
+        found = source.memo["look"] = _look(source)
+    return found  # type: ignore[no-any-return]
+
+
+def document(source: Source, notes: Notes) -> Any:
+    """The one JSON value of a source of kind ``json``; damage goes to the notes."""
+    seen = look(source)
+    _note(seen.repairs, notes, None)
+    notes.count_source(seen.value)
+    return seen.value
+
+
+def records(source: Source, notes: Notes) -> Iterator[tuple[str, Any]]:
+    """The values of a source of kind ``jsonl`` with their places, one line in memory at a time.
+
+    A line that is no JSON is noted ``unreadable``, a cut one ``salvaged`` as far as it goes.
+    """
+    seen = look(source)
+    _note(seen.repairs, notes, None)
+    if seen.values is not None:
+        for number, value in enumerate(seen.values, 1):
+            notes.count_source(value)
+            yield f"document:{number}", value
+        return
+    with source.stream() as stream:
+        for number, line in enumerate(stream, 1):
+            if line.strip():
+                yield from _line(line, f"line:{number}", notes)
+
+
+def _line(line: bytes, place: str, notes: Notes) -> Iterator[tuple[str, Any]]:
+    parsed = parse(line)
+    _note(parsed.repairs, notes, place)
+    if not parsed.values:
+        notes.add("unreadable", place, f"no JSON: {excerpt(line.decode('utf-8', 'replace'))}")
+    for value in parsed.values:
+        notes.count_source(value)
+        yield place, value
+
+
+def _note(repairs: list[Repair], notes: Notes, place: str | None) -> None:
+    for repair in repairs:
+        notes.add(repair.code, place or repair.pointer or None, repair.detail)
+
+
+def _look(source: Source) -> Look:
+    if source.size <= _SMALL:
+        source.raw  # noqa: B018 - one read serves recognising, parsing and the hash
+    head = source.head
+    if not head.strip(b"\xef\xbb\xbf \t\r\n\0"):
+        reason = "the file holds only blanks or NUL bytes" if source.size else "the file is empty"
+        raise ReadError("empty", source.label, None, reason, "leave it out")
+    if _is_binary(head):
+        return Look("text")
+    if rows := _first_rows(source):
+        return Look("jsonl", sample=rows)
+    return _look_whole(source)
+
+
+def _is_binary(head: bytes) -> bool:
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return False
+    start = head[:4096]
+    return head.startswith(b"SQLite format 3\0") or len(start.translate(None, _CONTROL)) < 0.9 * len(start)
+
+
+def _first_rows(source: Source) -> list[Any]:
+    """The first values of a file whose first line is a JSON object with more lines behind it."""
+    start = source.head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    line, newline, _ = start.partition(b"\n")
+    if not start.startswith(b"{") or (newline and not line.rstrip().endswith(b"}")):
+        return []
+    rows: list[Any] = []
+    with source.stream() as stream:
+        lines = (line.removeprefix(b"\xef\xbb\xbf") for line in stream if line.strip())
+        sample = list(islice(lines, _SAMPLE))
+    if len(sample) < 2:
+        return []
+    for number, line in enumerate(sample):
+        try:
+            rows.append(orjson.loads(line))
+        except orjson.JSONDecodeError:
+            if number == 0:
+                return []
+    return rows
+
+
+def _look_whole(source: Source) -> Look:
+    parsed = parse(source.data)
+    repairs = parsed.repairs
+    if source.expansion_damage:
+        repairs.insert(0, Repair("salvaged", "", source.expansion_damage))
+    lines = _sample_lines(source.data) if repairs or not parsed.values else []
+    if lines:
+        return Look("jsonl", sample=lines)
+    if not parsed.values:
+        return Look("text", repairs=repairs)
+    if len(parsed.values) > 1:
+        return Look("jsonl", sample=parsed.values[:_SAMPLE], values=parsed.values, repairs=repairs)
+    return Look("json", value=parsed.values[0], repairs=repairs)
+
+
+def _sample_lines(data: bytes) -> list[Any]:
+    """The JSON objects among the first lines, when they are at least half of them: lines with a broken first one."""
+    lines = [line for line in data[: 1 << 20].split(b"\n", 4 * _SAMPLE)[: 4 * _SAMPLE] if line.strip()][:_SAMPLE]
+    rows = []
+    for line in lines:
+        try:
+            value = orjson.loads(line)
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(value, dict) and value:
+            rows.append(value)
+    return rows if len(rows) >= max(2, len(lines) / 2) else []
+
+
+class Parsed(NamedTuple):
+    """The JSON values found in some bytes (usually one), and what had to be mended."""
+
+    values: list[Any]
+    repairs: list[Repair]
+
+
+def parse(data: bytes) -> Parsed:
+    """The JSON in ``data``, mended where it is not quite JSON; no values when there is none."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return Parsed(*parse_text(data))
+    repairs: list[Repair] = []
+    if len(data) <= LOOKED_THROUGH:
+        size = measure(value)
+        if _may_repeat_keys(data, size.keys) and (names := repeated_keys(data)):
+            repairs.append(Repair("unreadable", "", f"keys given twice in one object, the last one counts: {', '.join(names)}"))
+        if size.huge:  # orjson makes floats of integers beyond 64 bits
+            value = json.loads(data)
+    return Parsed([value], repairs)
+
+
+def _may_repeat_keys(data: bytes, keys: int) -> bool:
+    """Whether more keys are written in JSON bytes than were decoded.
+
+    Written keys are closing quotes before a colon, less those inside strings, which are escaped.
+    """
+    written = data.count(b'":')
+    if written > keys:
+        written -= data.count(b'\\":')
+    elif written < keys:
+        written += data.count(b'" :') - data.count(b'\\" :')
+    return written > keys
+
+
+def repeated_keys(data: bytes) -> list[str]:
+    """The first few keys that stand twice in one object."""
+    names: list[str] = []
+
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in items:
+            if key in seen and len(names) < 5 and key not in names:
+                names.append(excerpt(key, 60))
+            seen.add(key)
+
+    try:
+        json.loads(data, object_pairs_hook=pairs)
+    except (ValueError, RecursionError):
+        return []
+    return names
+
+
+def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
+    """The JSON values in bytes that a strict parser refuses, and what was wrong.
+
+    Tried in turn: another encoding; NaN and lone surrogates; further documents or
+    garbage behind the first; a text that is cut, closed at its last whole value.
+    """
+    text, _, guess = decode_text(data)
+    repairs = [Repair("salvaged", "", guess)] if guess else []
+    text = text.strip("\ufeff \t\r\n\0")
+    if text[:1] not in ("{", "["):
+        return [], []
+    values: list[Any] = []
+    decoder = json.JSONDecoder(strict=False)
+    position = 0
+    while position < len(text):
+        try:
+            value, end = decoder.raw_decode(text, position)
+        except RecursionError:
+            repairs.append(Repair("unreadable", "", "nested too deeply"))
+            break
+        except json.JSONDecodeError:
+            rest = text[position:]
+            value, cut = close_truncated(rest) if rest[0] in "{[" else (None, None)
+            if cut is not None:
+                values.append(value)
+                repairs.append(cut)
+            elif values:
+                repairs.append(Repair("unreadable", "", f"{len(rest)} characters after the end of the JSON: {excerpt(rest)}"))
+            break
+        values.append(value)
+        position = end
+        while position < len(text) and text[position] in " \t\r\n\0,":
+            position += 1
+    if len(values) > 1:
+        repairs.append(Repair("salvaged", "", f"{len(values)} JSON documents run together in one text"))
+    return [json_safe(value, repairs) for value in values], repairs
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
+_SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|NaN|-?Infinity")
+
+
+def close_truncated(text: str) -> tuple[Any, Repair | None]:
+    """A JSON text that is cut or broken, closed at its last whole value.
+
+    Returns the value and a repair that says where; or (None, None) when nothing stands before the break.
+    """
+    stack: list[str] = []
+    safe, closers = 0, ""
+    expect_key = False
+    position = 0
+    for match in _TOKEN.finditer(text):
+        if text[position : match.start()].strip():
+            break
+        token = match.group()
+        if token in "{[":
+            stack.append("}" if token == "{" else "]")
+            expect_key = token == "{"
+            if len(stack) > 900:
+                break
+            safe, closers = match.end(), "".join(reversed(stack))
+        elif token in "}]":
+            if not stack or stack.pop() != token:
+                break
+            safe, closers = match.end(), "".join(reversed(stack))
+            expect_key = False
+        elif token == ",":
+            expect_key = bool(stack) and stack[-1] == "}"
+        elif token == ":":
+            expect_key = False
+        elif expect_key:
+            if token[0] != '"':
+                break
+        elif token[0] == '"' or _SCALAR.fullmatch(token):
+            # A number at the very end may itself be cut.
+            if token[0] != '"' and match.end() == len(text) and token not in ("true", "false", "null"):
+                break
+            if stack and not _follows_value(text, match.start(), stack[-1]):
+                break
+            safe, closers = match.end(), "".join(reversed(stack))
+        else:
+            break
+        position = match.end()
+    if not safe:
+        return None, None
+    try:
+        value = json.JSONDecoder(strict=False).decode(text[:safe] + closers)
+    except (json.JSONDecodeError, RecursionError):
+        return None, None
+    lost = text[safe:].strip(" \t\r\n,")
+    line = text.count("\n", 0, safe) + 1
+    detail = f"cut or broken at line {line}, character {safe}; closed at the last whole value; {len(lost)} characters left out: {excerpt(lost)}"
+    return value, Repair("salvaged", "", detail)
+
+
+def _follows_value(text: str, start: int, closer: str) -> bool:
+    """Whether the token at ``start`` stands where a value may: after a colon in an object, a comma or bracket in an array."""
+    before = text[:start].rstrip()[-1:] if start < 4096 else text[max(0, start - 4096) : start].rstrip()[-1:]
+    return before == ":" if closer == "}" else before in ("[", ",")
+
+
+def excerpt(text: str, length: int = 80) -> str:
+    """The beginning of a text, quoted, on one line, with control characters escaped: safe to show."""
+    folded = " ".join(text[: length * 4].split())
+    return json.dumps(folded if len(folded) <= length else folded[: length - 1] + "…", ensure_ascii=False)

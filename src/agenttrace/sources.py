@@ -1,0 +1,217 @@
+"""Source: what is read. A file, a folder, standard input or bytes, with its first bytes, bounds and encoding.
+
+A source knows bytes and nothing of formats. Whole documents are bounded by
+:data:`agenttrace.compression.MAX_BYTES`; lines are streamed. Paths inside logs
+are never opened: only what the user named, and regular files below a named folder.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import IO, Any, BinaryIO
+
+from agenttrace import compression
+from agenttrace.errors import ReadError
+
+__all__ = ["Source", "decode_text", "walk"]
+
+HEAD_BYTES = 1 << 16
+_PIECE = 16 << 20
+
+
+class Source:
+    """An input, read at most once.
+
+    Attributes:
+        name: relative to the argument given, with ``/`` separators, never absolute.
+        path: where it lies, or None for bytes and standard input.
+        memo: a place where parsers keep what they found, so that recognising and reading parse once.
+    """
+
+    def __init__(self, name: str, path: Path | None = None, data: bytes | None = None) -> None:
+        # A name that is no UTF-8 reaches us with lone surrogates, which JSON cannot hold.
+        self.name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        self.path = path
+        self.memo: dict[str, Any] = {}
+        self._raw = data
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str], name: str | None = None) -> Source:
+        """The source behind a path; ``-`` is standard input.
+
+        Raises:
+            ReadError: ``not_found`` or ``not_readable``.
+        """
+        text = os.fspath(path)
+        if text == "-":
+            return cls("-", data=_read_bounded(sys.stdin.buffer, "-"))
+        where = Path(text)
+        try:
+            mode = where.stat().st_mode
+        except FileNotFoundError:
+            raise ReadError("not_found", text, None, "there is no such file or folder", "check the path") from None
+        except (OSError, ValueError) as error:
+            raise _not_readable(text, error) from None
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISFIFO(mode)):
+            raise ReadError("not_readable", text, None, "neither a file nor a folder")
+        source = cls(name if name is not None else (where.name or where.resolve().name), path=where)
+        if stat.S_ISFIFO(mode):  # can be read only once
+            source._raw = source._read_file()
+        return source
+
+    @property
+    def label(self) -> str:
+        """How messages call it: the path as the user wrote it."""
+        return str(self.path) if self.path is not None else self.name
+
+    @cached_property
+    def is_folder(self) -> bool:
+        """Whether the source is a folder."""
+        return self.path is not None and self._raw is None and self.path.is_dir()
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB, expanded where compressed."""
+        if self._raw is not None or "data" in self.__dict__:
+            return self.data[:HEAD_BYTES]
+        try:
+            with self.stream() as stream:
+                return stream.read(HEAD_BYTES) or b""
+        except ReadError:
+            raise
+        except (OSError, EOFError, compression.zlib.error, compression.zstandard.ZstdError) as error:
+            raise ReadError("compressed", self.label, None, f"cannot be expanded: {error}") from None
+
+    @cached_property
+    def raw(self) -> bytes:
+        """All bytes as they lie."""
+        return self._raw if self._raw is not None else self._read_file()
+
+    @cached_property
+    def data(self) -> bytes:
+        """All bytes, expanded. ``expansion_damage`` says whether the end is missing."""
+        data, self._damage = compression.decompress(self.raw, self.label)
+        return data
+
+    @property
+    def expansion_damage(self) -> str | None:
+        """Why the expanded bytes are not whole, or None."""
+        self.data  # noqa: B018 - expands
+        return self._damage
+
+    @cached_property
+    def sha256(self) -> str:
+        """Of the bytes as they lie, in hex."""
+        if self._raw is not None or "raw" in self.__dict__:
+            return hashlib.sha256(self.raw).hexdigest()
+        try:
+            with self._open() as stream:
+                return hashlib.file_digest(stream, "sha256").hexdigest()
+        except OSError as error:
+            raise _not_readable(self.label, error) from None
+
+    @cached_property
+    def size(self) -> int:
+        """Bytes as they lie."""
+        if self._raw is not None or "raw" in self.__dict__ or self.path is None:
+            return len(self.raw)
+        return self.path.stat().st_size
+
+    def stream(self) -> IO[bytes]:
+        """A stream of the expanded bytes, for reading line by line."""
+        if self._raw is not None or "raw" in self.__dict__:
+            return io.BytesIO(self.data)
+        raw = self._open()
+        return compression.expanded_stream(raw, compression.kind_of(raw.peek(4)[:4]))  # type: ignore[attr-defined]
+
+    def forget(self) -> None:
+        """Let go of bytes and parsed values, so that a batch holds one input at a time. Standard input stays."""
+        self.memo.clear()
+        for name in ("raw", "data", "head"):
+            self.__dict__.pop(name, None)
+
+    def _open(self) -> BinaryIO:
+        assert self.path is not None
+        try:
+            return self.path.open("rb")
+        except OSError as error:
+            raise _not_readable(self.label, error) from None
+
+    def _read_file(self) -> bytes:
+        try:
+            with self._open() as stream:
+                return _read_bounded(stream, self.label)
+        except OSError as error:
+            raise _not_readable(self.label, error) from None
+
+
+def walk(folder: Source) -> Iterator[Source]:
+    """The regular files below a folder, in sorted order; links to folders and hidden names are passed over.
+
+    Names are relative to the folder.
+    """
+    assert folder.path is not None
+    top = folder.path
+    for base, folders, files in os.walk(top, followlinks=False):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(base, name)
+            if not name.startswith(".") and path.is_file():
+                yield Source(path.relative_to(top).as_posix(), path=path)
+
+
+def decode_text(data: bytes) -> tuple[str, str, str | None]:
+    """Bytes as text: the text, the encoding's name, and what had to be guessed or replaced (None: nothing).
+
+    UTF-8 and UTF-16 with a byte-order mark are sure. Otherwise: UTF-8 with the odd
+    bad byte stays UTF-8 and the byte becomes U+FFFD; what is Chinese text in GB18030
+    is read as that (GBK and GB2312 included); the rest byte for byte as Latin-1.
+    """
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        try:
+            return data.decode("utf-16"), "utf-16", None
+        except UnicodeDecodeError:
+            return data.decode("utf-16", "replace"), "utf-16", "bytes that are no UTF-16 became U+FFFD"
+    try:
+        return data.decode("utf-8-sig"), "utf-8", None
+    except UnicodeDecodeError as error:
+        place = error.start
+        cut = error.reason == "unexpected end of data"
+    text = data.decode("utf-8-sig", "replace")
+    bad = text.count("\ufffd")
+    good = sum(character > "\x7f" and character != "\ufffd" for character in text)
+    if bad <= good or cut:
+        return text, "utf-8", f"{bad} bytes that are no UTF-8 became U+FFFD, the first at byte {place}"
+    try:
+        chinese = data.decode("gb18030")
+    except UnicodeDecodeError:
+        pass
+    else:
+        wide = [character for character in chinese if character > "\x7f"]
+        if sum("\u3000" <= character <= "\u9fff" or character > "\uff00" for character in wide) >= 0.9 * len(wide):
+            return chinese, "gb18030", "no UTF-8; read as GB18030"
+    return data.decode("latin-1"), "latin-1", "no UTF-8; read byte for byte as Latin-1"
+
+
+def _read_bounded(stream: BinaryIO, label: str) -> bytes:
+    """All bytes of a stream, in pieces: a pipe has no size, and a file may grow while it is read."""
+    parts: list[bytes] = []
+    size = 0
+    while piece := stream.read(_PIECE):
+        parts.append(piece)
+        size += len(piece)
+        if size > compression.MAX_BYTES:
+            raise compression.too_large(label)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def _not_readable(label: str, error: Exception) -> ReadError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return ReadError("not_readable", label, None, f"cannot be read: {reason}", "check the permissions")
