@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -20,15 +20,18 @@ import orjson
 from agenttrace import compression
 from agenttrace.atomic import make_folder, open_atomic, write_atomic
 from agenttrace.errors import ModelError, ReadError, UsageError
-from agenttrace.model import Trace
 from agenttrace.lenient import Repair, check_version, json_safe, repair_document
+from agenttrace.model import Trace
 
-__all__ = ["decode", "dumps", "file_names", "load", "loads", "save"]
+__all__ = ["decode", "dumps", "file_names", "load", "loads", "save", "split_documents"]
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder(Trace)
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
 _NAME_LENGTH = 120
+
+NOTES_SUFFIX = ".notes.jsonl"
+"""How the side file with a trace's conversion notes is called: ``<trace_id>.notes.jsonl``."""
 
 
 def dumps(trace: Trace) -> bytes:
@@ -69,15 +72,15 @@ def decode(data: bytes, *, strict: bool = False, path: str | None = None, place:
     Raises ModelError like :func:`loads`; ``path`` and ``place`` go into its message.
     """
     try:
-        trace = _DECODER.decode(data)
-    except msgspec.ValidationError:
-        pass  # unknown keys, null collections or real faults: looked at key by key
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        try:
+            trace = _DECODER.decode(data)
+        except msgspec.ValidationError:  # unknown keys, null collections or real faults: looked at key by key
+            document = msgspec.json.decode(data)
+        else:
+            check_version(trace.schema_version, path)
+            return trace, []
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ModelError("invalid", path, place, f"no JSON: {error}", "`agenttrace doctor` says what is in it") from None
-    else:
-        check_version(trace.schema_version, path)
-        return trace, []
-    document = msgspec.json.decode(data)
     fixed, repairs = repair_document(document, path)
     if strict and repairs:
         raise ModelError("invalid", path, repairs[0].pointer, "unknown key", "without strict reading it is kept in `extra`")
@@ -125,7 +128,7 @@ def load(path: str | os.PathLike[str]) -> Trace:
 def trace_files(folder: Path) -> list[Path]:
     """The files of a folder that are named like traces, sorted; side files with notes are left out."""
     names = re.compile(r"\.jsonl?(\.(gz|zst))?$", re.IGNORECASE)
-    return sorted(p for p in folder.iterdir() if p.is_file() and names.search(p.name) and ".notes.jsonl" not in p.name)
+    return sorted(p for p in folder.iterdir() if p.is_file() and names.search(p.name) and not p.name.endswith(NOTES_SUFFIX))
 
 
 def save(traces: Trace | Iterable[Trace], path: str | os.PathLike[str]) -> None:
@@ -207,3 +210,19 @@ def file_names() -> Callable[[str], str]:
 def encode_value(value: object) -> bytes:
     """Any JSON value as compact UTF-8 bytes."""
     return _ENCODER.encode(value)
+
+
+def split_documents(stream: IO[bytes]) -> Iterator[tuple[str | None, bytes]]:
+    """The JSON documents of a stream, undecoded: the lines of JSONL with their places ``line:N``, or the whole, place None."""
+    first = stream.readline()
+    second = stream.readline()
+    while second and not second.strip():
+        second = stream.readline()
+    if not (second and _is_json(first)):
+        yield None, first + second + stream.read()
+        return
+    yield "line:1", first
+    yield "line:2", second
+    for number, line in enumerate(stream, 3):
+        if line.strip():
+            yield f"line:{number}", line

@@ -95,8 +95,9 @@ def _repair_slot(item: Any, slot: _Slot, at: tuple[object, ...], repairs: list[R
     if slot.by_tag:
         fixed["type"] = item["type"]
     # A struct without `extra` of its own hands its unknown keys up, under their path.
+    path = f"{at[-2]}.{at[-1]}" if isinstance(at[-1], int) else at[-1]
     for key, stray in fixed.pop(_UP, {}).items():
-        strays[f"{at[-1]}.{key}"] = stray
+        strays[f"{path}.{key}"] = stray
     return fixed
 
 

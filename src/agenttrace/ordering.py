@@ -8,6 +8,7 @@ order. Events are changed in place, since nobody has seen them yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+
 import msgspec
 from msgspec.structs import force_setattr
 

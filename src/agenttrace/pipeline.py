@@ -8,7 +8,7 @@ Where the work runs is an argument (``jobs``); the outcome does not depend on it
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
@@ -18,13 +18,13 @@ from typing import Any, NamedTuple
 from agenttrace import codec, collector
 from agenttrace.analysis.validation import Issue, validate
 from agenttrace.errors import AgentTraceError, ReadError
+from agenttrace.fidelity import unmapped_leaves
 from agenttrace.formats import Format, get_format, recognise, verdicts
 from agenttrace.model import Trace
-from agenttrace.fidelity import unmapped_leaves
 from agenttrace.notes import Notes
 from agenttrace.sources import Source, walk
 
-__all__ = ["Report", "convert", "find_inputs", "iter_traces", "read"]
+__all__ = ["Made", "Report", "convert", "find_inputs", "iter_traces", "read", "traces_of"]
 
 
 @dataclass
@@ -74,11 +74,11 @@ class Report:
 
 
 class Made(NamedTuple):
-    """One trace as it goes to a writer."""
+    """One trace as it goes to a writer. ``notes_end``: how many notes of the report had been made by then."""
 
     trace_id: str
     data: bytes
-    notes: list[dict[str, Any]]
+    notes_end: int
 
 
 class Work(NamedTuple):
@@ -122,7 +122,7 @@ def iter_traces(
     first_error: ReadError | None = None
     for source in sources:
         try:
-            for trace in _read_source(source, format, notes)[1]:
+            for trace in traces_of(source, format, notes)[2]:
                 found += 1
                 yield trace
         except ReadError as error:
@@ -146,7 +146,7 @@ def find_inputs(paths: Iterable[str], format: str = "auto") -> list[Source]:  # 
         if not source.is_folder or _claimed_whole(source, format):
             sources.append(source)
             continue
-        inside = list(walk(source))
+        inside = [file for file in walk(source) if not file.name.endswith(codec.NOTES_SUFFIX)]
         if not inside:
             raise ReadError("empty", str(path), None, "the folder holds no files", "check the path")
         sources += inside
@@ -159,7 +159,8 @@ def _claimed_whole(folder: Source, format: str) -> bool:  # noqa: A002 - as in r
     return any(verdict.match for verdict in verdicts(folder))
 
 
-def _read_source(source: Source, format: str, notes: Notes) -> tuple[Format, Iterator[Trace], str]:  # noqa: A002 - as in read
+def traces_of(source: Source, format: str, notes: Notes) -> tuple[Format, str, Iterator[Trace]]:  # noqa: A002 - as in read
+    """The reader of one input, the variant, and its traces. Raises like :func:`iter_traces`."""
     if format == "auto":
         reader, match = recognise(source)
         variant = match.variant
@@ -167,7 +168,7 @@ def _read_source(source: Source, format: str, notes: Notes) -> tuple[Format, Ite
         reader = get_format(format)
         match_ = reader.sniff(source)
         variant = match_.variant if match_ else "unknown"
-    return reader, _guarded(reader, source, notes), variant
+    return reader, variant, _guarded(reader, source, notes)
 
 
 def _guarded(reader: Format, source: Source, notes: Notes) -> Iterator[Trace]:
@@ -240,17 +241,15 @@ def convert_file(path: str, name: str, work: Work) -> tuple[Report, list[Made]]:
 def _convert(source: Source, report: Report, work: Work) -> Iterator[Made]:
     """The traces of one input as bytes. Everything that goes wrong ends in the report."""
     try:
-        reader, traces, report.variant = _read_source(source, work.format, report.notes)
+        reader, report.variant, traces = traces_of(source, work.format, report.notes)
         report.format = reader.name
         if work.strict:
             traces = iter(_undamaged(list(traces), source, report.notes))
-        seen = 0
         while True:
             with collector.paused():
-                made = _next(traces, report, work.check, seen)
+                made = _next(traces, report, work.check)
             if made is None:
                 break
-            seen = len(report.notes.items)
             yield made
     except AgentTraceError as error:
         report.error = error
@@ -258,7 +257,7 @@ def _convert(source: Source, report: Report, work: Work) -> Iterator[Made]:
         source.forget()
 
 
-def _next(traces: Iterator[Trace], report: Report, check: bool, seen: int) -> Made | None:
+def _next(traces: Iterator[Trace], report: Report, check: bool) -> Made | None:
     """The next trace, encoded and checked; the report is brought up to date. None at the end."""
     trace = next(traces, None)
     if trace is None:
@@ -268,7 +267,7 @@ def _next(traces: Iterator[Trace], report: Report, check: bool, seen: int) -> Ma
     report.events += len(trace.events)
     if check:
         report.problems += [(trace.trace_id, found) for found in validate(data) if found.severity == "error"]
-    return Made(trace.trace_id, data, [note.to_dict() for note in report.notes.items[seen:]])
+    return Made(trace.trace_id, data, len(report.notes.items))
 
 
 def _undamaged(traces: list[Trace], source: Source, notes: Notes) -> list[Trace]:

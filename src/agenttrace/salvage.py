@@ -39,14 +39,14 @@ class Look:
     """The shape of an input.
 
     Attributes:
-        kind: ``json`` (one document), ``jsonl`` (several values, in lines or run together) or ``text`` (neither).
+        kind: ``json`` (one document), ``jsonl`` (several values, in lines or run together), ``text`` or ``binary`` (neither).
         value: the document of kind ``json``.
         sample: the first values of kind ``jsonl``.
         values: all values of kind ``jsonl``, where they stand in no lines of their own.
         repairs: what was damaged.
     """
 
-    kind: Literal["json", "jsonl", "text"]
+    kind: Literal["json", "jsonl", "text", "binary"]
     value: Any = None
     sample: list[Any] = field(default_factory=list)
     values: list[Any] | None = None
@@ -114,7 +114,7 @@ def _look(source: Source) -> Look:
         reason = "the file holds only blanks or NUL bytes" if source.size else "the file is empty"
         raise ReadError("empty", source.label, None, reason, "leave it out")
     if _is_binary(head):
-        return Look("text")
+        return Look("binary")
     if rows := _first_rows(source):
         return Look("jsonl", sample=rows)
     return _look_whole(source)

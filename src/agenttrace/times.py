@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+
 __all__ = ["from_epoch", "order_key", "parse_time"]
 
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d{1,12}))?\s?(Z|z|UTC|[+-]\d\d:?\d\d)?")

@@ -18,9 +18,10 @@ from autogen_agentchat.agents import (
     AssistantAgent, CodeExecutorAgent, SocietyOfMindAgent, UserProxyAgent,
 )
 from autogen_agentchat.base import TaskResult
+from autogen_agentchat.conditions import TextMentionTermination
 from autogen_agentchat.messages import MultiModalMessage, StructuredMessage
 from autogen_agentchat.teams import (
-    DiGraphBuilder, GraphFlow, MagenticOneGroupChat, RoundRobinGroupChat,
+    DiGraphBuilder, GraphFlow, MagenticOneGroupChat, RoundRobinGroupChat, Swarm,
 )
 from autogen_core import Image
 from autogen_core.memory import ListMemory, MemoryContent
@@ -194,8 +195,35 @@ async def society_of_mind():
     return text_of(await team.run(task="Write a recipe for Brötchen in one line."))
 
 
+async def demo():
+    """The run that `agenttrace demo` shows: parallel calls, one failing, two handoffs, an answer."""
+    planner = speaker(
+        "planner",
+        calls(
+            ("call_d1", "find_train", '{"origin": "Porto", "destination": "Lisboa"}'),
+            ("call_d2", "find_train", '{"origin": "Lisboa", "destination": "Atlantis"}'),
+            thought="Two legs, so two look-ups at once.",
+        ),
+        calls(("call_d3", "transfer_to_booking", "{}"), thought="One leg is left; the desk books it."),
+        "Porto to Lisboa at 09:12 is booked, with a room. There is no train to Atlantis. TERMINATE",
+        tools=[find_train],
+        handoffs=["booking"],
+        reflect_on_tool_use=False,
+    )
+    booking = speaker(
+        "booking",
+        calls(("call_d4", "find_room", '{"city": "Lisboa"}')),
+        calls(("call_d5", "transfer_to_planner", "{}")),
+        tools=[find_room],
+        handoffs=["planner"],
+        reflect_on_tool_use=False,
+    )
+    team = Swarm([planner, booking], termination_condition=TextMentionTermination("TERMINATE"))
+    return text_of(await team.run(task="Porto to Lisboa, a room there, and on to Atlantis, por favor."))
+
+
 CASES = [
-    graph_flow, magentic_one, multimodal, structured, code_executor, user_proxy, memory,
+    demo, graph_flow, magentic_one, multimodal, structured, code_executor, user_proxy, memory,
     streaming, streaming_with_result, society_of_mind,
 ]
 

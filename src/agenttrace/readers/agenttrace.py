@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 from agenttrace import codec
 from agenttrace.errors import ModelError, ReadError
+from agenttrace.fidelity import trace_leaves
 from agenttrace.formats import Format, Match
 from agenttrace.model import Trace
-from agenttrace.fidelity import trace_leaves
 from agenttrace.notes import Notes
 from agenttrace.salvage import document, look, records
 from agenttrace.sources import Source

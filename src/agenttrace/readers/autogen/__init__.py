@@ -90,6 +90,47 @@ def _builder(source: Source, notes: Notes, variant: str, number: int) -> TraceBu
     return TraceBuilder("autogen", notes=notes, source=info, number=number)
 
 
+MAPPING = {
+    "0.2 name, or the conversation partner": "AgentInstance, Message.sender_id; a list's owner where the role says so",
+    "0.2 content": "Message.content; parts of a multimodal content: ContentPart",
+    "0.2 the two parties of a list": "Message.receiver_ids, explicit; in a group all members but the speaker, derived",
+    "0.2 role": "Message.metadata.role (relative to the owner of the list)",
+    "0.2 tool_calls, function_call": "ToolCall, caller: the speaker; one turn per message",
+    "0.2 tool_responses, role tool or function": "ToolCall.result and status of the call with that id, executor: who answered",
+    "0.2 text 'Error: …' of a response": "ToolCall.status exception and ToolCall.error, else success",
+    "0.2 'exitcode: N (execution …)'": "ToolCall code_execution, caller: the last other agent to write code; 0 success, 124 exception, else failure",
+    "0.2 ChatResult.summary": "meta.final_answer",
+    "0.2 ChatResult.cost": "meta.usage, tokens where one model was used; all figures in meta.extra.cost",
+    "0.4 source": "AgentInstance, Event.agent_id",
+    "0.4 id, created_at": "Event.event_id, Event.timestamp",
+    "0.4 models_usage": "Event.usage on the first event of the turn",
+    "0.4 TextMessage, MultiModalMessage, StructuredMessage": "Message chat to the whole team, derived; objects as a data part",
+    "0.4 StopMessage": "Message termination",
+    "0.4 HandoffMessage": "Message handoff to target, explicit",
+    "0.4 ToolCallRequestEvent": "a ToolCall per call, one turn",
+    "0.4 ToolCallExecutionEvent": "ToolCall.result, status, completed_at of the call with that id; is_error: exception and ToolCall.error",
+    "0.4 ToolCallSummaryMessage": "Message summary; the calls and results that it repeats are noted copy",
+    "0.4 ThoughtEvent": "Message thought in the turn of the response that follows",
+    "0.4 SelectSpeakerEvent, SelectorEvent": "Message selection to the chosen, who are no receivers of a text",
+    "0.4 CodeGenerationEvent": "Message code",
+    "0.4 CodeExecutionEvent": "ToolCall code_execution with the code blocks; exit code 0 success, else failure",
+    "0.4 UserInputRequestedEvent": "Message input_request of an agent with role user",
+    "0.4 MemoryQueryEvent": "Message log",
+    "0.4 ModelClientStreamingChunkEvent": "noted copy; a stream without a message becomes a Message log",
+    "Who&When question, question_ID, level, is_correct": "meta.task, task_id, difficulty, success",
+    "Who&When mistake_*, ground_truth": "annotations; the step label points at the event it means",
+    "Who&When system_prompt": "AgentInstance.system_prompt",
+    "MASFT problem_statement, instance_id, other_data": "meta.task, task_id; correct: success, given: final_answer, the rest annotations",
+    "MASFT note": "annotations of kind label",
+}
+NOT_MAPPED = {
+    "type of a record": "decides what it becomes; types and their numbers stand in the trace's extra.record_types",
+    "id of a ToolCallExecutionEvent": "call and result are one event, which has the id of the request; extra.result_id",
+    "content of a message with several tool_responses": "AutoGen's join of the responses; extra.joined_results of the last call",
+    "stop_reason, chat_id, human_input": "no statement about success; meta.extra",
+    "success": "AutoGen does not say whether a run succeeded, and TERMINATE is no proof: null",
+}
+
 FORMAT = Format(
     name="autogen",
     title="AutoGen / AG2 conversations and AgentChat messages",
@@ -106,7 +147,8 @@ FORMAT = Format(
         "masft": "MASFT/MAST, AG2 part: a 0.2 conversation with failure modes",
     },
     versions="0.2.35 and AG2; 0.4.0, 0.6.1, 0.7.5",
-    mapping={},
+    mapping=MAPPING,
+    not_mapped=NOT_MAPPED,
     sniff=sniff,
     read=read,
 )

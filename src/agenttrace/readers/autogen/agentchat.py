@@ -16,53 +16,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any
 
 from agenttrace.builder import EVERYONE, TraceBuilder
 from agenttrace.model import ContentPart, Usage
 from agenttrace.notes import Notes
+from agenttrace.readers.autogen.records import (
+    BASE,
+    CALL,
+    RESULT,
+    Fields,
+    Record,
+    content_of,
+    metadata_of,
+    outcome_of,
+    rest_of,
+    text_of,
+    usage_of,
+)
+from agenttrace.readers.autogen.streams import Stream, Streams
 from agenttrace.times import from_epoch
 
-__all__ = ["CONTEXT_TYPES", "TEAM_TYPES", "Conversation"]
+__all__ = ["Conversation"]
 
-TEAM_TYPES = frozenset(
-    {
-        "TextMessage",
-        "MultiModalMessage",
-        "StopMessage",
-        "HandoffMessage",
-        "ToolCallSummaryMessage",
-        "StructuredMessage",
-        "ToolCallRequestEvent",
-        "ToolCallExecutionEvent",
-        "CodeGenerationEvent",
-        "CodeExecutionEvent",
-        "UserInputRequestedEvent",
-        "MemoryQueryEvent",
-        "ModelClientStreamingChunkEvent",
-        "ThoughtEvent",
-        "SelectSpeakerEvent",
-        "SelectorEvent",
-    }
-)
-CONTEXT_TYPES = frozenset({"SystemMessage", "UserMessage", "AssistantMessage", "FunctionExecutionResultMessage"})
-
-_BASE = frozenset({"id", "source", "models_usage", "metadata", "created_at", "content", "type"})
-_CALL = frozenset({"id", "name", "arguments"})
-_RESULT = frozenset({"content", "name", "call_id", "is_error"})
 _KINDS = {"StopMessage": "termination", "ToolCallSummaryMessage": "summary", "system": "system", "error": "error"}
-
-Record = dict[str, Any]
-
-
-class _Fields(NamedTuple):
-    """What a record states about the event it becomes."""
-
-    event_id: str | None
-    timestamp: str | None
-    usage: Usage | None
-    extra: dict[str, Any] | None
-
 
 class Conversation:
     """Feeds records, in the order of the log, to a TraceBuilder."""
@@ -77,9 +54,8 @@ class Conversation:
         self._speakers: set[str] = set()
         self._managers: set[str] = set()
         self._thought_turn: dict[str | None, str] = {}
-        self._chunks: dict[tuple[str | None, str | None], list[tuple[str, Record]]] = {}
-        self._code: dict[str | None, Any] = {}
-        self._owner: str | None = None
+        self._streams = Streams(notes)
+        self._code: dict[str | None, tuple[str, Any]] = {}  # blocks that wait for their execution, and the event they stand in
         self._handlers: dict[str, Callable[[Record, str, str | None], str | None]] = {
             "TextMessage": self._text_message,
             "HandoffMessage": self._handoff,
@@ -92,9 +68,6 @@ class Conversation:
             "ThoughtEvent": self._thought,
             "SelectSpeakerEvent": self._selection,
             "SelectorEvent": self._selection,
-            "SystemMessage": self._context_system,
-            "UserMessage": self._context_user,
-            "AssistantMessage": self._context_assistant,
             "FunctionExecutionResultMessage": self._execution,
         }
 
@@ -102,13 +75,12 @@ class Conversation:
         """Add every record, then settle what only the end can tell."""
         for ref, record in items:
             self.add(ref, record)
-        for key in list(self._chunks):
-            self._settle_chunks(key, None)
+        for stream in self._streams.unfinished():
+            self._lost_stream(stream)
         for manager in self._managers - self._speakers:
             self._builder.agent(manager, participant=False)
-        for agent_id, blocks in self._code.items():
-            if blocks:
-                self._notes.add("derived", None, f"code of {agent_id} without an execution record: no call")
+        for source in list(self._code):
+            self._keep_code(source)
         self._builder.count_types(Counter(self._types))
 
     def add(self, ref: str, record: Any) -> str | None:
@@ -131,15 +103,12 @@ class Conversation:
         if source is not None and not isinstance(source, str):
             source = str(source)
         if kind == "ModelClientStreamingChunkEvent":
-            self._chunks.setdefault((source, record.get("full_message_id")), []).append((ref, record))
+            self._streams.add(ref, source, record)
             return None
-        if self._chunks:
-            self._settle_chunks_of(source, record)
+        if self._streams:
+            for stream in self._streams.settle(source, record):
+                self._lost_stream(stream)
         return self._handlers.get(kind, self._chat)(record, ref, source)
-
-    def set_owner(self, agent_id: str | None) -> None:
-        """Whose model context the records are: it received every UserMessage in it."""
-        self._owner = agent_id
 
     # -- chat messages: delivered to the whole team ------------------------------
 
@@ -147,13 +116,13 @@ class Conversation:
         """The bulk of every log, so without detours; what is unusual goes the long way."""
         get = record.get
         content, created, identity = get("content"), get("created_at"), get("id")
-        plain = type(content) is str and source is not None and not get("metadata") and record.keys() <= _BASE
+        plain = type(content) is str and source is not None and not get("metadata") and record.keys() <= BASE
         if not plain or not (created is None or type(created) is str) or not (identity is None or type(identity) is str):
             return self._chat(record, ref, source)
         usage: Usage | None = None
         turn = self._thought_turn.pop(source, None) if self._thought_turn else None
         if (stated := get("models_usage")) is not None:
-            usage, rest = _usage(stated)
+            usage, rest = usage_of(stated)
             if rest is not None:
                 return self._chat(record, ref, source)
             turn = turn or identity or f"turn:{ref}"
@@ -166,7 +135,7 @@ class Conversation:
     def _chat(self, record: Record, ref: str, source: str | None) -> str:
         kind = record.get("type") or "TextMessage"
         event = kind.endswith("Event") if isinstance(kind, str) else False
-        content, metadata = self._content(record.get("content")), _metadata(record)
+        content, metadata = self._content(record.get("content")), metadata_of(record)
         if source is not None and not event:
             self._speakers.add(source)
         if record.get("format_string"):
@@ -182,7 +151,7 @@ class Conversation:
 
     def _handoff(self, record: Record, ref: str, source: str | None) -> str:
         target = record.get("target")
-        metadata = _metadata(record)
+        metadata = metadata_of(record)
         if context := record.get("context"):
             if self._repeats(context):
                 self._notes.add("copy", f"{ref}/context", "the calls and results that the handed-over context repeats")
@@ -218,7 +187,7 @@ class Conversation:
         self._thought_turn.pop(source, None)
         turn = self._turn_id(record, ref)
         event_id = self._builder.message(
-            source, self._content(record.get("content")), kind="thought", metadata=_metadata(record), **self._event(record, ref, turn)
+            source, self._content(record.get("content")), kind="thought", metadata=metadata_of(record), **self._event(record, ref, turn)
         )
         self._thought_turn[source] = turn
         return event_id
@@ -234,12 +203,12 @@ class Conversation:
             None if chosen and len(chosen) == len(content or ()) else self._content(content),
             receivers=chosen,
             kind="selection",
-            metadata=_metadata(record),
+            metadata=metadata_of(record),
             **self._event(record, ref, self._turn(record, source, ref)),
         )
 
     def _input_request(self, record: Record, ref: str, source: str | None) -> str:
-        metadata = _metadata(record)
+        metadata = metadata_of(record)
         if source is not None:
             self._builder.agent(source, role="user")
         if record.get("request_id") is not None:
@@ -260,21 +229,21 @@ class Conversation:
         turn = self._turn(record, source, ref, response=True)
         fields = self._fields(record, ref)
         extra = fields.extra
-        if metadata := _metadata(record):
+        if metadata := metadata_of(record):
             extra = {**(extra or {}), "metadata": metadata}
         first: str | None = None
         for index, call in enumerate(calls):
             if type(call) is not dict:
                 self._keep_whole(f"{where}/{index}", call)
                 continue
-            call_id = _text(call.get("id"))
+            call_id = text_of(call.get("id"))
             if call_id is not None:
                 self._call_ids.add(call_id)
-            if not call.keys() <= _CALL:
-                extra = {**(extra or {}), "call": {key: value for key, value in call.items() if key not in _CALL}}
+            if not call.keys() <= CALL:
+                extra = {**(extra or {}), "call": {key: value for key, value in call.items() if key not in CALL}}
             made = self._builder.call(
                 source,
-                _text(call.get("name")),
+                text_of(call.get("name")),
                 call.get("arguments"),
                 call_id=call_id,
                 event_id=fields.event_id if first is None or fields.event_id is None else f"{fields.event_id}#{index + 1}",
@@ -293,10 +262,10 @@ class Conversation:
         if type(results) is not list:
             return self._chat(record, ref, source)
         where = f"{ref}/content" if "type" in record else ref
-        extra = {} if record.keys() <= _BASE else _rest(record, ())
+        extra = {} if record.keys() <= BASE else rest_of(record, ())
         if type(identity := record.get("id")) is str:
             extra["result_id"] = identity
-        if metadata := _metadata(record):
+        if metadata := metadata_of(record):
             extra["result_metadata"] = metadata
         completed_at = self._time(record, extra)
         done: str | None = None
@@ -304,15 +273,15 @@ class Conversation:
             if type(item) is not dict:
                 self._keep_whole(f"{where}/{index}", item)
                 continue
-            status, failed = _outcome(item)
+            status, failed = outcome_of(item)
             content = item.get("content")
-            call_id = _text(item.get("call_id"))
+            call_id = text_of(item.get("call_id"))
             if call_id is None:
                 call_id = f"unnamed:{where}/{index}"
                 self._notes.add("made_up", f"{where}/{index}", f"tool_call_id {call_id}: the result names no call")
             self._call_ids.add(call_id)
-            if not item.keys() <= _RESULT:
-                extra["result"] = {key: value for key, value in item.items() if key not in _RESULT}
+            if not item.keys() <= RESULT:
+                extra["result"] = {key: value for key, value in item.items() if key not in RESULT}
             event_id = self._builder.result(
                 call_id,
                 None if failed else content,
@@ -320,7 +289,7 @@ class Conversation:
                 status=status,
                 completed_at=completed_at,
                 executor=source,
-                tool=_text(item.get("name")),
+                tool=text_of(item.get("name")),
                 source_ref=f"{where}/{index}",
                 extra=extra,
             )
@@ -331,17 +300,27 @@ class Conversation:
         return done
 
     def _code_generation(self, record: Record, ref: str, source: str | None) -> str:
-        self._code[source] = record.get("code_blocks")
-        return self._builder.message(
+        self._keep_code(source)
+        event_id = self._builder.message(
             source,
             self._content(record.get("content")),
             kind="code",
-            metadata=_metadata(record),
+            metadata=metadata_of(record),
             **self._event(record, ref, self._turn(record, source, ref, response=True), ("code_blocks", "retry_attempt")),
         )
+        if blocks := record.get("code_blocks"):
+            self._code[source] = (event_id, blocks)
+        return event_id
+
+    def _keep_code(self, source: str | None) -> None:
+        """Code blocks that were never executed stay with the message that proposed them."""
+        event_id, blocks = self._code.pop(source, ("", None))
+        if blocks:
+            self._builder.keep(event_id, {"code_blocks": blocks})
+            self._notes.add("aside", None, "code_blocks without an execution, in `extra`", event_id)
 
     def _code_execution(self, record: Record, ref: str, source: str | None) -> str:
-        blocks = self._code.pop(source, None)
+        _, blocks = self._code.pop(source, ("", None))
         result = record.get("result")
         attempt = record.get("retry_attempt")
         event = self._event(record, ref, None, ("result", "retry_attempt"))
@@ -359,50 +338,11 @@ class Conversation:
         self._builder.result(f"call_{event_id}", result, status=status, completed_at=completed_at)
         return event_id
 
-    # -- records of a model context: what one agent's model was shown ----------------
-
-    def _context_system(self, record: Record, ref: str, source: str | None) -> str:
-        return self._builder.message(
-            source, self._content(record.get("content")), receivers=self._received(), kind="system", **self._event(record, ref, None)
-        )
-
-    def _context_user(self, record: Record, ref: str, source: str | None) -> str:
-        receivers = [agent_id for agent_id in self._received() if agent_id != source]
-        return self._builder.message(source, self._content(record.get("content")), receivers=receivers, **self._event(record, ref, None))
-
-    def _context_assistant(self, record: Record, ref: str, source: str | None) -> str | None:
-        thought = record.get("thought")
-        turn = self._turn_id(record, ref)
-        content = record.get("content")
-        record = {key: value for key, value in record.items() if key != "thought"}
-        if isinstance(content, list):
-            self._thought_turn[source] = turn
-            if thought:
-                self._builder.message(source, _text(thought), kind="thought", turn_id=turn, source_ref=f"{ref}/thought")
-            return self._request(record, ref, source)
-        return self._builder.message(source, self._content(content), reasoning=_text(thought), **self._event(record, ref, turn))
-
-    def _received(self) -> tuple[str, ...]:
-        return (self._owner,) if self._owner is not None else ()
-
-    # -- streamed chunks ------------------------------------------------------------
-
-    def _settle_chunks_of(self, source: str | None, record: Record) -> None:
-        for key in [key for key in self._chunks if key[0] == source]:
-            if record.get("type") not in ("MemoryQueryEvent", "UserInputRequestedEvent"):
-                self._settle_chunks(key, record)
-
-    def _settle_chunks(self, key: tuple[str | None, str | None], record: Record | None) -> None:
-        """Chunks are a copy of the message they lead to; a stream that led to none becomes a message of its own."""
-        chunks = self._chunks.pop(key)
-        text = "".join(chunk["content"] for _, chunk in chunks if isinstance(chunk.get("content"), str))
-        ref, first = chunks[0]
-        whole = record is not None and (record.get("id") == key[1] or text in str(record.get("content")))
-        if whole or (key[1] is not None and key[1] in self._seen_ids):
-            self._notes.add("copy", ref, f"{len(chunks)} stream chunks up to {chunks[-1][0]}: the message that follows holds their text")
-            return
-        self._notes.add("derived", ref, f"joined from {len(chunks)} stream chunks that no message follows")
-        self._builder.message(key[0], text, kind="log", **self._event(first, ref, None, ("full_message_id",)))
+    def _lost_stream(self, stream: Stream) -> None:
+        """A stream that led to no message becomes one of its own."""
+        self._notes.add("derived", stream.ref, f"joined from {stream.count} stream chunks that no message follows")
+        event = self._event(stream.first, stream.ref, None, ("full_message_id",))
+        self._builder.message(text_of(stream.first.get("source")), stream.text, kind="log", **event)
 
     # -- what all records share -------------------------------------------------------
 
@@ -410,24 +350,24 @@ class Conversation:
         """The event fields of a record as keyword arguments; ``taken`` are the keys that its handler maps itself."""
         return {"source_ref": ref, "turn_id": turn, **self._fields(record, ref, taken)._asdict()}
 
-    def _fields(self, record: Record, ref: str, taken: tuple[str, ...] = ()) -> _Fields:
+    def _fields(self, record: Record, ref: str, taken: tuple[str, ...] = ()) -> Fields:
         """What every record may state; keys that nothing takes go to ``extra``, noted."""
         identity = record.get("id")
         extra: dict[str, Any] = {}
         if identity is not None and type(identity) is not str:
             extra["id"] = identity
             identity = None
-        if not record.keys() <= _BASE:
-            extra.update(_rest(record, taken))
+        if not record.keys() <= BASE:
+            extra.update(rest_of(record, taken))
         usage: Usage | None = None
         if (stated := record.get("models_usage")) is not None:
-            usage, rest = _usage(stated)
+            usage, rest = usage_of(stated)
             if rest is not None:
                 extra["models_usage"] = rest
         timestamp = self._time(record, extra)
         if extra:
             self._notes.add("aside", ref, f"{', '.join(extra)}, in `extra`")
-        return _Fields(identity, timestamp, usage, extra or None)
+        return Fields(identity, timestamp, usage, extra or None)
 
     def _time(self, record: Record, extra: dict[str, Any]) -> str | None:
         moment = record.get("created_at")
@@ -452,12 +392,7 @@ class Conversation:
     def _content(self, content: Any) -> str | tuple[ContentPart, ...] | None:
         if isinstance(content, str):
             self._texts.append(content)
-            return content
-        if content is None:
-            return None
-        if isinstance(content, list):
-            return tuple(_part(item) for item in content)
-        return (ContentPart(kind="data", value=content),)
+        return content_of(content)
 
     def _repeats(self, context: Any) -> bool:
         """Whether the messages of a handed-over context hold nothing but known calls, results and texts."""
@@ -484,53 +419,3 @@ class Conversation:
             return
         self._builder.extra.setdefault("records", []).append({"source_ref": ref, "value": value})
         self._notes.add("aside", ref, "no record of a known shape; kept whole in the trace's `extra`")
-
-
-def _metadata(record: Record) -> dict[str, Any]:
-    metadata = record.get("metadata")
-    if isinstance(metadata, dict):
-        return dict(metadata)
-    return {} if metadata is None else {"metadata": metadata}
-
-
-def _rest(record: Record, fields: tuple[str, ...]) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key not in _BASE and key not in fields and value is not None}
-
-
-def _text(value: Any) -> str | None:
-    return value if value is None or isinstance(value, str) else str(value)
-
-
-def _usage(usage: Any) -> tuple[Usage | None, Any]:
-    """``models_usage`` as Usage, and what of it is none."""
-    if type(usage) is not dict:
-        return None, usage
-    prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    rest = None if len(usage) == 2 else {key: value for key, value in usage.items() if key not in ("prompt_tokens", "completion_tokens")} or None
-    if type(prompt) is int and type(completion) is int:
-        return Usage(prompt_tokens=prompt, completion_tokens=completion), rest
-    return None, usage
-
-
-def _outcome(item: Record) -> tuple[str | None, bool]:
-    """Status of a result, and whether its text is an error. Logs before 0.4.1 have only the text ``Error: …``."""
-    flag = item.get("is_error")
-    if isinstance(flag, bool):
-        return ("exception", True) if flag else ("success", False)
-    content = item.get("content")
-    if isinstance(content, str):
-        return ("exception", True) if content.startswith("Error: ") else ("success", False)
-    return None, False
-
-
-def _part(item: Any) -> ContentPart:
-    if isinstance(item, str):
-        return ContentPart(kind="text", text=item)
-    if isinstance(item, dict):
-        keys = item.keys()
-        if keys == {"data"} and isinstance(item["data"], str):  # autogen_core.Image: a PNG in base64
-            return ContentPart(kind="image", data=item["data"], media_type="image/png")
-        if keys <= {"content", "mime_type", "metadata"} and isinstance(item.get("content"), str) and not item.get("metadata"):
-            mime = item.get("mime_type")
-            return ContentPart(kind="text", text=item["content"], media_type=mime if isinstance(mime, str) else None)
-    return ContentPart(kind="data", value=item)

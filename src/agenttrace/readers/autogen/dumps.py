@@ -10,6 +10,7 @@ from agenttrace.model import Usage
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.agentchat import Conversation
 from agenttrace.readers.autogen.chat import ChatList, Dialogue, merge_lists, owner_of
+from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.shapes import is_item
 
 __all__ = ["fill", "fill_from_lines"]
@@ -23,7 +24,7 @@ def fill(builder: TraceBuilder, notes: Notes, variant: str, value: Any, at: str 
 def fill_from_lines(builder: TraceBuilder, notes: Notes, variant: str, lines: Iterable[tuple[str, Any]]) -> None:
     """Fill a builder from a file with one message a line."""
     if variant in ("messages", "model_context"):
-        Conversation(builder, notes).add_all(lines)
+        (Conversation if variant == "messages" else ModelContext)(builder, notes).add_all(lines)
         return
     chat = _LineList(lines)
     _converse(builder, notes, [chat])
@@ -80,12 +81,10 @@ def _response(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
 
 
 def _model_context(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
-    conversation = Conversation(builder, notes)
     messages = value["messages"] if isinstance(value, dict) else value
     authors = {item.get("source") for item in messages if isinstance(item, dict) and item.get("type") == "AssistantMessage"}
-    if len(authors) == 1 and isinstance(owner := authors.pop(), str):
-        conversation.set_owner(builder.agent(owner))
-    conversation.add_all(_refs(messages, f"{at}/messages" if isinstance(value, dict) else at))
+    owner = authors.pop() if len(authors) == 1 else None
+    ModelContext(builder, notes, owner if isinstance(owner, str) else None).add_all(_refs(messages, f"{at}/messages" if isinstance(value, dict) else at))
     if isinstance(value, dict):
         _leftovers(builder, notes, value, ("messages",), at)
 

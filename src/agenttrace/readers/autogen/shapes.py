@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from agenttrace.formats import Match
-from agenttrace.readers.autogen.agentchat import CONTEXT_TYPES, TEAM_TYPES
+from agenttrace.readers.autogen.records import CONTEXT_TYPES, TEAM_TYPES
 
 __all__ = ["classify", "classify_lines", "is_item", "is_team_record"]
 

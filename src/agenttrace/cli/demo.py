@@ -1,0 +1,79 @@
+"""``agenttrace demo``: the main job on a bundled real log, and what came out."""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+from typing import Any
+
+import click
+import orjson
+
+from agenttrace import codec
+from agenttrace.analysis.validation import validate
+from agenttrace.cli.output import common_options, print_json, printable, table
+from agenttrace.errors import UsageError
+from agenttrace.model import Event, Message, ToolCall, Trace
+from agenttrace.notes import Notes
+from agenttrace.pipeline import iter_traces
+
+_WIDTH = 62
+
+
+@click.command("demo")
+@click.option("-o", "--out", metavar="FILE", help="Keep the trace in NAME.json, too.")
+@common_options
+def command(*, out: str | None, as_json: bool, quiet: bool) -> int:
+    """Convert a bundled AutoGen run and show what came out.
+
+    The log is a TaskResult of AutoGen 0.7.5: a Swarm of two agents with parallel tool calls, one of
+    them failing, and two hand-offs. It was made by AutoGen itself, with a scripted model.
+    """
+    if out is not None and codec.output_form(out) != "json":
+        raise UsageError("usage", out, None, "the demo writes one trace", "name a .json file")
+    notes = Notes()
+    with as_file(files("agenttrace.cli") / "demo_run.json") as path:
+        (trace,) = iter_traces(path, notes=notes)
+        size = path.stat().st_size
+    data = codec.dumps(trace)
+    if out is not None:
+        codec.save(trace, out)
+    if as_json:
+        print_json(orjson.loads(data))
+    elif not quiet:
+        _show(trace, notes, size, len(data))
+        click.echo(f"\nwritten to {printable(out)}" if out else "\nKeep it with `agenttrace demo -o trace.json`; your own logs: `agenttrace convert LOG -o OUT`.")
+    return 1 if any(issue.severity == "error" for issue in validate(data)) else 0
+
+
+def _show(trace: Trace, notes: Notes, size: int, written: int) -> None:
+    source = trace.meta.source
+    variant = f"{source.reader}, variant {source.variant}" if source else "?"
+    click.echo(f"An AutoGen run of {size:,} bytes, recognised as {variant}.\n")
+    table(("#", "time", "agent", "what", "to", "status", "text"), [_row(number, event) for number, event in enumerate(trace.events, 1)], right=("#",))
+    agents = ", ".join(agent.agent_id for agent in trace.agent_instances)
+    counts = ", ".join(f"{count} {code}" for code, count in notes.counts().items())
+    click.echo(f"\n{len(trace.events)} events of {len(trace.agent_instances)} agents ({agents}), {written:,} bytes of AgentTrace, valid.")
+    click.echo(f"Notes: {counts}. {notes.mapped_share:.0%} of the log's values stand in standard fields, the rest in `extra`.")
+
+
+def _row(number: int, event: Event) -> tuple[Any, ...]:
+    data = event.data
+    time = event.timestamp[11:23] if event.timestamp else ""
+    if isinstance(data, ToolCall):
+        text = f"{data.tool_name}({_short(data.arguments)}) = {_short(data.result if data.error is None else data.error)}"
+        return number, time, event.agent_id, "tool call", data.executor_id, data.status, _cut(text)
+    if isinstance(data, Message):
+        to = "all" if data.broadcast else ", ".join(data.receiver_ids)
+        return number, time, event.agent_id, data.kind, to, "", _cut(data.content if isinstance(data.content, str) else _short(data.content))
+    return number, time, event.agent_id, type(data).__name__, "", "", ""
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    return str(value)
+
+
+def _cut(text: str) -> str:
+    folded = " ".join(text.split())
+    return folded if len(folded) <= _WIDTH else folded[: _WIDTH - 1] + "…"

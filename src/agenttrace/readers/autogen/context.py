@@ -1,0 +1,50 @@
+"""A model context of AutoGen 0.4+: what one agent's model was shown, as LLM messages.
+
+A UserMessage in it was received by the context's owner. Ids and times there are none.
+"""
+
+from __future__ import annotations
+
+from agenttrace.builder import TraceBuilder
+from agenttrace.notes import Notes
+from agenttrace.readers.autogen.agentchat import Conversation
+from agenttrace.readers.autogen.records import Record, text_of
+
+__all__ = ["ModelContext"]
+
+
+class ModelContext(Conversation):
+    """Feeds the records of a context to a TraceBuilder; ``owner`` is its agent, where that is known."""
+
+    def __init__(self, builder: TraceBuilder, notes: Notes, owner: str | None = None) -> None:
+        super().__init__(builder, notes)
+        self._owner = owner
+        self._handlers |= {
+            "SystemMessage": self._context_system,
+            "UserMessage": self._context_user,
+            "AssistantMessage": self._context_assistant,
+        }
+
+    def _context_system(self, record: Record, ref: str, source: str | None) -> str:
+        return self._builder.message(
+            source, self._content(record.get("content")), receivers=self._received(), kind="system", **self._event(record, ref, None)
+        )
+
+    def _context_user(self, record: Record, ref: str, source: str | None) -> str:
+        receivers = [agent_id for agent_id in self._received() if agent_id != source]
+        return self._builder.message(source, self._content(record.get("content")), receivers=receivers, **self._event(record, ref, None))
+
+    def _context_assistant(self, record: Record, ref: str, source: str | None) -> str | None:
+        thought = record.get("thought")
+        turn = self._turn_id(record, ref)
+        content = record.get("content")
+        record = {key: value for key, value in record.items() if key != "thought"}
+        if isinstance(content, list):
+            self._thought_turn[source] = turn
+            if thought:
+                self._builder.message(source, text_of(thought), kind="thought", turn_id=turn, source_ref=f"{ref}/thought")
+            return self._request(record, ref, source)
+        return self._builder.message(source, self._content(content), reasoning=text_of(thought), **self._event(record, ref, turn))
+
+    def _received(self) -> tuple[str, ...]:
+        return (self._owner,) if self._owner is not None else ()
