@@ -53,11 +53,9 @@ def test_a_reader_says_what_it_is(reader: Format) -> None:
 def test_a_reader_has_a_case_for_every_variant(reader: Format) -> None:
     shown = {json.loads((case / "expected.json").read_text("utf-8"))["variant"] for case in CASES if case.parent.name == reader.name}
     missing = set(reader.variants) - shown
-    assert missing <= ELSEWHERE.get(reader.name, set()), f"no golden case for {missing}"
+    assert not missing, f"no golden case for {missing}"
 
 
-# Variants that no framework writes, so that no fixture of ours can show them; their tests stand where it says.
-ELSEWHERE = {"autogen": {"who_and_when", "masft"}}  # tests/readers/test_autogen_benchmarks.py
 
 
 @each_case

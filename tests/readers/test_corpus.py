@@ -1,0 +1,137 @@
+"""Every file of the folders of real logs: is it a log, which variant, how many traces, and is anything lost?
+
+``corpus.tsv`` lists them by path only. What it calls ``-`` is no log, or one whose variant no
+reader knows yet; such a file must be refused, not misread.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import json
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+import pytest
+
+from agenttrace import codec
+from agenttrace.analysis.validation import validate
+from agenttrace.errors import UnknownFormat
+from agenttrace.notes import Notes
+from agenttrace.pipeline import find_inputs, traces_of
+from tests.conftest import corpus_folder
+from tests.message_texts import excerpt
+from tests.readers.test_contract import split_texts
+
+pytestmark = pytest.mark.corpus
+
+
+class Row(NamedTuple):
+    path: str
+    kind: str
+    format: str
+    variant: str
+    traces: str
+    damaged: str
+
+
+def rows() -> list[Row]:
+    with (Path(__file__).parent / "corpus.tsv").open(encoding="utf-8") as stream:
+        return [Row(*line) for line in list(csv.reader(stream, delimiter="\t"))[1:]]
+
+
+LISTED = rows()
+READ = [row for row in LISTED if row.format != "-"]
+each_log = pytest.mark.parametrize("row", READ, ids=lambda row: row.path[-80:])
+
+
+@pytest.fixture(scope="module")
+def coverage_tool() -> ModuleType:
+    path = corpus_folder().parent / "tools" / "leaf_coverage.py"
+    if not path.is_file():
+        pytest.skip(f"no leaf_coverage.py at {path}")
+    spec = importlib.util.spec_from_file_location("leaf_coverage", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def convert(path: Path) -> tuple[str, str, list[Any], Notes]:
+    (source,) = find_inputs([str(path)])
+    notes = Notes()
+    reader, variant, traces = traces_of(source, "auto", notes)
+    return reader.name, variant, [json.loads(codec.dumps(trace)) for trace in traces], notes
+
+
+def test_the_list_names_every_file() -> None:
+    folders = {row.path.split("/")[0] for row in LISTED}
+    found = {path.relative_to(corpus_folder()).as_posix() for folder in folders for path in (corpus_folder() / folder).rglob("*") if path.is_file()}
+    assert {row.path for row in LISTED} == found
+
+
+@each_log
+def test_a_log_is_recognised_valid_and_whole(row: Row) -> None:
+    name, variant, documents, notes = convert(corpus_folder() / row.path)
+    assert (name, variant, str(len(documents))) == (row.format, row.variant, row.traces)
+    assert bool(notes.damage) == (row.damaged == "yes"), notes.damage
+    for document in documents:
+        assert validate(json.dumps(document).encode(), strict=True) == []
+
+
+@each_log
+def test_nothing_of_a_log_is_lost(row: Row, coverage_tool: ModuleType) -> None:
+    path = corpus_folder() / row.path
+    _, _, documents, _ = convert(path)
+    _, wanted = coverage_tool.source_leaves(path)
+    lost = [leaf for leaf in coverage_tool.missing(wanted, documents) if coverage_tool.kind(leaf) == "texts"]
+    texts = [leaf for leaf in wanted if coverage_tool.kind(leaf) == "texts"]
+    assert len(lost) <= 0.01 * len(texts), lost[:5]
+
+
+@each_log
+def test_texts_stand_in_standard_fields(row: Row, coverage_tool: ModuleType) -> None:
+    path = corpus_folder() / row.path
+    _, _, documents, _ = convert(path)
+    wanted = list(coverage_tool.leaves(excerpt(path)))
+    coverage_tool.SKIPPED.update(("extra", "metadata"))
+    try:
+        lost = coverage_tool.missing(wanted, documents)
+    finally:
+        coverage_tool.SKIPPED.clear()
+    assert len(lost) <= 0.05 * len(wanted), lost[:5]
+
+
+@each_log
+def test_no_text_in_extra_stands_in_a_standard_field(row: Row) -> None:
+    for document in convert(corpus_folder() / row.path)[2]:
+        standard, aside = split_texts(document)
+        assert [text for text in aside if len(text) >= 12 and text in standard] == []
+
+
+@each_log
+def test_times_keep_their_value(row: Row) -> None:
+    """The notation of a time may change, its moment may not."""
+    from datetime import datetime
+
+    def moments(value: Any, keys: tuple[str, ...]) -> set[datetime]:
+        if isinstance(value, dict):
+            here = {datetime.fromisoformat(item) for key, item in value.items() if key in keys and isinstance(item, str)}
+            return here.union(*(moments(item, keys) for item in value.values()))
+        return set().union(*(moments(item, keys) for item in value)) if isinstance(value, list) else set()
+
+    text = (corpus_folder() / row.path).read_text("utf-8")
+    try:
+        source = json.loads(text)
+    except ValueError:
+        source = [json.loads(line) for line in text.splitlines()]
+    _, _, documents, _ = convert(corpus_folder() / row.path)
+    assert moments(source, ("created_at",)) == moments(documents, ("timestamp", "completed_at"))
+
+
+def test_what_no_reader_knows_is_refused() -> None:
+    for row in LISTED:
+        if row.format == "-":
+            with pytest.raises(UnknownFormat):
+                convert(corpus_folder() / row.path)
