@@ -22,7 +22,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import jsonschema
-
 import orjson
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -204,9 +204,7 @@ class TraceBuilder:
             self.notes.add("made_up", source_ref, "tool_name unknown: the source names no tool", event_id)
         if executor is not None and executor not in self._agents:
             self._agents[executor] = {}
-        data = ToolCall(
-            tool_call_id=call_id, caller_id=caller, executor_id=executor, tool_name=tool, arguments=parsed, attempt=attempt
-        )
+        data = ToolCall(tool_call_id=call_id, caller_id=caller, executor_id=executor, tool_name=tool, arguments=parsed, attempt=attempt)
         self._add(data, caller, event_id, timestamp, turn_id, usage, source_ref, fields)
         self._open_calls.setdefault(call_id, []).append(self._events[-1])
         return event_id
@@ -316,9 +314,8 @@ class TraceBuilder:
 
     def keep(self, event_id: str, extra: Mapping[str, Any]) -> None:
         """Add to the ``extra`` of an event made before."""
-        event = self._by_id[event_id]
-        assert event is not None
-        force_setattr(event, "extra", {**event.extra, **extra})
+        if (event := self._by_id[event_id]) is not None:
+            force_setattr(event, "extra", {**event.extra, **extra})
 
     def link(self, source: str, target: str, dep_type: str, *, evidence: str | None = None) -> None:
         """Add a link that the source itself states (``explicit``): ``target`` depends on ``source``."""

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import msgspec
 import orjson
@@ -181,7 +181,7 @@ class _Unclosed:
         self.write = stream.write
         self._stream, self._raw = stream, raw
 
-    def __enter__(self) -> _Unclosed:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

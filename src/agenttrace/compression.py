@@ -9,19 +9,23 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from typing import IO, BinaryIO
+from collections.abc import Iterator
+from typing import BinaryIO
 
 import zstandard
 
 from agenttrace.errors import ReadError
 
-__all__ = ["MAX_BYTES", "compress", "decompress", "expanded_stream", "kind_of", "open_writer", "suffix_of"]
+__all__ = ["DAMAGED", "MAX_BYTES", "compress", "decompress", "expanded_stream", "kind_of", "open_writer", "suffix_of"]
 
 MAX_BYTES = 2 << 30
 """Most bytes of one document that are held in memory: 2 GiB."""
 
 _MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
 _CHUNK = 1 << 20
+
+DAMAGED = (OSError, EOFError, zlib.error, zstandard.ZstdError)
+"""What reading a damaged stream raises."""
 
 
 def kind_of(head: bytes) -> str | None:
@@ -60,19 +64,40 @@ def decompress(data: bytes, path: str | None, limit: int = MAX_BYTES) -> tuple[b
     size = 0
     damage = None
     try:
-        stream = expanded_stream(io.BytesIO(data), kind)
-        while chunk := stream.read(_CHUNK):
-            parts.append(chunk)
-            size += len(chunk)
+        for part in _expand_gzip(data) if kind == "gz" else _expand_zstd(data):
+            parts.append(part)
+            size += len(part)
             if size > limit:
                 raise too_large(path, limit)
-    except (OSError, EOFError, zlib.error, zstandard.ZstdError) as error:
+    except DAMAGED as error:
         damage = f"the {kind} data is damaged: {str(error) or type(error).__name__}"
-        if not parts:
-            raise ReadError("compressed", path, None, damage, "expand it with another tool, or make it anew") from None
-    if kind == "zst" and damage is None and not _zstd_complete(data):
-        damage = "the zst data ends early"
+    if not size and damage:
+        raise ReadError("compressed", path, None, damage, "expand it with another tool, or make it anew")
     return b"".join(parts), damage
+
+
+def _expand_gzip(data: bytes) -> Iterator[bytes]:
+    """Piece by piece; a cut stream gives all it holds before it raises."""
+    rest = data
+    while rest.startswith(b"\x1f\x8b"):
+        member = zlib.decompressobj(wbits=31)
+        while not member.eof:
+            part = member.decompress(rest, _CHUNK)
+            rest = member.unconsumed_tail
+            if not part and not rest and not member.eof:
+                raise EOFError("it ends early")
+            yield part
+        rest = member.unused_data.lstrip(b"\0")
+    if rest:
+        raise EOFError("something else follows it")
+
+
+def _expand_zstd(data: bytes) -> Iterator[bytes]:
+    stream = expanded_stream(io.BytesIO(data), "zst")
+    while part := stream.read(_CHUNK):
+        yield part
+    if not _zstd_complete(data):
+        raise EOFError("it ends early")
 
 
 def _zstd_complete(data: bytes) -> bool:
@@ -90,19 +115,20 @@ def _zstd_complete(data: bytes) -> bool:
     return True
 
 
-def expanded_stream(raw: BinaryIO, kind: str | None) -> IO[bytes]:
+def expanded_stream(raw: BinaryIO, kind: str | None) -> BinaryIO:
     """A readable stream of the expanded bytes behind ``raw``."""
     if kind == "gz":
-        return gzip.GzipFile(fileobj=raw, mode="rb")
+        return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[return-value]  # typeshed: no BinaryIO, but one
     if kind == "zst":
-        return zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)
+        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)
+        return io.BufferedReader(reader)  # for readline
     return raw
 
 
-def open_writer(raw: BinaryIO, kind: str | None) -> IO[bytes]:
+def open_writer(raw: BinaryIO, kind: str | None) -> BinaryIO:
     """A writable stream that compresses into ``raw``; closing it leaves ``raw`` open."""
     if kind == "gz":
-        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)
+        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)  # type: ignore[return-value]
     if kind == "zst":
         return zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False)
     return raw

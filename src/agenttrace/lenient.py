@@ -119,9 +119,8 @@ def _keep_strays(
                 name += "~"
             extra[name] = item
         fixed["extra"] = extra
-    for key in strays:
-        if key in value:
-            repairs.append(Repair("aside", pointer(*at, key), "unknown key, moved to the nearest `extra`"))
+    own = [key for key in strays if key in value]  # the others were told where they stood
+    repairs += [Repair("aside", pointer(*at, key), "unknown key, moved to the nearest `extra`") for key in own]
 
 
 @cache
@@ -141,7 +140,7 @@ def _slot(hint: Any) -> _Slot:
     if origin in (Union, UnionType):
         structs = [a for a in arguments if isinstance(a, type) and issubclass(a, msgspec.Struct)]
         if len(structs) > 1:
-            return _Slot(by_tag={a.__struct_config__.tag: a for a in structs})
+            return _Slot(by_tag={str(a.__struct_config__.tag): a for a in structs})
         if structs:
             return _Slot(one=structs[0])
         lists = [a for a in arguments if get_origin(a) is tuple]
@@ -167,8 +166,8 @@ def json_safe(value: Any, found: list[Repair]) -> Any:
             found.append(Repair("replaced", pointer(*at), f"the number {item} became null"))
             holder[key] = None
         elif isinstance(item, dict):
-            holder[key] = copy = {_safe_text(str(name), at, found): part for name, part in item.items()}
-            stack.extend((copy, name, (*at, name)) for name in reversed(copy))
+            holder[key] = safe = {_safe_text(str(word), at, found): part for word, part in item.items()}
+            stack.extend((safe, word, (*at, word)) for word in reversed(safe))
         elif isinstance(item, list | tuple):
             holder[key] = listed = list(item)
             stack.extend((listed, index, (*at, index)) for index in reversed(range(len(listed))))

@@ -38,7 +38,7 @@ class Record(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, forbid_u
     """What all structs of the model share: frozen, null and empty fields left out when written."""
 
 
-class Usage(Record, kw_only=True):
+class Usage(Record, frozen=True, kw_only=True):
     """Tokens and cost of one model call, as stated. ``prompt_tokens`` includes cached and cache-written tokens."""
 
     prompt_tokens: int | None = None
@@ -51,7 +51,7 @@ class Usage(Record, kw_only=True):
     model: str | None = None
 
 
-class SourceInfo(Record, kw_only=True):
+class SourceInfo(Record, frozen=True, kw_only=True):
     """Where a trace came from. ``name`` is relative to the argument given, never absolute; ``sha256`` is of the bytes as they lie."""
 
     name: str | None = None
@@ -62,7 +62,7 @@ class SourceInfo(Record, kw_only=True):
     reader_version: str | None = None
 
 
-class Annotation(Record, kw_only=True):
+class Annotation(Record, frozen=True, kw_only=True):
     """What a person, a judge or a benchmark said about the run, or about one event or agent of it."""
 
     name: str
@@ -75,7 +75,7 @@ class Annotation(Record, kw_only=True):
     source_ref: str | None = None
 
 
-class TraceMeta(Record, kw_only=True):
+class TraceMeta(Record, frozen=True, kw_only=True):
     """Facts about the run as a whole. ``success`` is null unless the source states it."""
 
     task_id: str | None = None
@@ -101,7 +101,7 @@ class TraceMeta(Record, kw_only=True):
     extra: dict[str, Any] = {}
 
 
-class ToolDescription(Record, kw_only=True):
+class ToolDescription(Record, frozen=True, kw_only=True):
     """A tool that an agent was given; ``parameters`` is usually a JSON Schema."""
 
     name: str
@@ -109,7 +109,7 @@ class ToolDescription(Record, kw_only=True):
     parameters: Any = None
 
 
-class Lifecycle(Record, kw_only=True):
+class Lifecycle(Record, frozen=True, kw_only=True):
     """When an agent lived and how it ended."""
 
     started_at: str | None = None
@@ -117,7 +117,7 @@ class Lifecycle(Record, kw_only=True):
     status: LifecycleStatus | None = None
 
 
-class AgentInstance(Record, kw_only=True):
+class AgentInstance(Record, frozen=True, kw_only=True):
     """One agent of the run: everything that acts or is addressed, people and environments included.
 
     ``role`` is stated by the framework, never guessed from a name.
@@ -137,7 +137,7 @@ class AgentInstance(Record, kw_only=True):
     extra: dict[str, Any] = {}
 
 
-class ContentPart(Record, kw_only=True):
+class ContentPart(Record, frozen=True, kw_only=True):
     """One part of a message's content. ``data`` is base64; ``value`` any JSON, for kind ``data``."""
 
     kind: PartKind
@@ -148,7 +148,7 @@ class ContentPart(Record, kw_only=True):
     value: Any = None
 
 
-class Message(Record, kw_only=True, tag_field="type", tag="message"):
+class Message(Record, frozen=True, kw_only=True, tag_field="type", tag="message"):
     """A message from one agent to others.
 
     ``receivers_origin`` says whether the source names the receivers (``explicit``)
@@ -165,7 +165,7 @@ class Message(Record, kw_only=True, tag_field="type", tag="message"):
     metadata: dict[str, Any] = {}
 
 
-class ToolCall(Record, kw_only=True, tag_field="type", tag="tool_call"):
+class ToolCall(Record, frozen=True, kw_only=True, tag_field="type", tag="tool_call"):
     """A tool call and its result: one event. The event's time is the call, ``completed_at`` the result.
 
     ``status`` is null where no outcome is stated. ``exception``: it raised, timed
@@ -184,7 +184,7 @@ class ToolCall(Record, kw_only=True, tag_field="type", tag="tool_call"):
     attempt: int | None = None
 
 
-class Artifact(Record, kw_only=True, tag_field="type", tag="artifact"):
+class Artifact(Record, frozen=True, kw_only=True, tag_field="type", tag="artifact"):
     """A thing that the source names as one of its own: a written file, a document, stored output."""
 
     artifact_id: str
@@ -197,7 +197,7 @@ class Artifact(Record, kw_only=True, tag_field="type", tag="artifact"):
     source_event_id: str | None = None
 
 
-class SubtaskUpdate(Record, kw_only=True, tag_field="type", tag="subtask"):
+class SubtaskUpdate(Record, frozen=True, kw_only=True, tag_field="type", tag="subtask"):
     """A change of a subtask. A null field is one that this update does not state."""
 
     subtask_id: str
@@ -213,7 +213,7 @@ class SubtaskUpdate(Record, kw_only=True, tag_field="type", tag="subtask"):
 EventData = Message | ToolCall | Artifact | SubtaskUpdate
 
 
-class Span(Record, kw_only=True):
+class Span(Record, frozen=True, kw_only=True):
     """The OpenTelemetry span behind an event. A span parent means containment, not causality."""
 
     trace_id: str | None = None
@@ -221,7 +221,7 @@ class Span(Record, kw_only=True):
     parent_span_id: str | None = None
 
 
-class ExecutionResult(Record, kw_only=True):
+class ExecutionResult(Record, frozen=True, kw_only=True):
     """What came of a scheduled plan (Chronologue profiling, section 4)."""
 
     status: ExecutionStatus | None = None
@@ -230,7 +230,7 @@ class ExecutionResult(Record, kw_only=True):
     planned_by: str | None = None
 
 
-class Attempt(Record, kw_only=True):
+class Attempt(Record, frozen=True, kw_only=True):
     """One execution attempt (Chronologue profiling, section 5)."""
 
     executed_at: str | None = None
@@ -239,7 +239,7 @@ class Attempt(Record, kw_only=True):
     feedback_score: Number | None = None
 
 
-class Profiling(Record, kw_only=True):
+class Profiling(Record, frozen=True, kw_only=True):
     """How the execution of a scheduled action met its plan (Chronologue profiling, section 3)."""
 
     schema_version: str | None = None
@@ -257,7 +257,7 @@ class Profiling(Record, kw_only=True):
     attempts: tuple[Attempt, ...] = ()
 
 
-class Event(Record, kw_only=True):
+class Event(Record, frozen=True, kw_only=True):
     """One thing that happened. Exactly one of message, tool call, artifact, subtask update.
 
     ``turn_id`` is shared by all events of one model response; ``reasoning``,
@@ -282,7 +282,7 @@ class Event(Record, kw_only=True):
     extra: dict[str, Any] = {}
 
 
-class DependencyLink(Record, kw_only=True):
+class DependencyLink(Record, frozen=True, kw_only=True):
     """Why a later event happened: the target depends on the source."""
 
     source_event_id: str

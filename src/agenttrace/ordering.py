@@ -8,6 +8,7 @@ order. Events are changed in place, since nobody has seen them yet.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -39,7 +40,7 @@ def in_order(events: Sequence[Event]) -> tuple[Event, ...]:
         if time is not None:
             latest = time
         keys.append(latest)
-    if all(earlier <= later for earlier, later in zip(keys, keys[1:], strict=False)) and len({len(key) for key in keys}) <= 2:
+    if all(earlier <= later for earlier, later in pairwise(keys)) and len({len(key) for key in keys}) <= 2:
         return tuple(events)
     order = sorted(range(len(keys)), key=lambda index: order_key(keys[index]) if keys[index] else "")
     ordered = tuple(events[index] for index in order)

@@ -81,7 +81,8 @@ class Made(NamedTuple):
     notes_end: int
 
 
-class Work(NamedTuple):
+@dataclass(frozen=True)
+class Work:
     """How to convert: see :func:`convert`."""
 
     format: str

@@ -62,7 +62,7 @@ def look(source: Source) -> Look:
     found = source.memo.get("look")
     if found is None:
         found = source.memo["look"] = _look(source)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def document(source: Source, notes: Notes) -> Any:
@@ -270,7 +270,8 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
 
 
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
-_SCALAR = re.compile(r"true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|NaN|-?Infinity")
+_DEEPEST = 900
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|NaN|-?Infinity")
 
 
 def close_truncated(text: str) -> tuple[Any, Repair | None]:
@@ -278,58 +279,67 @@ def close_truncated(text: str) -> tuple[Any, Repair | None]:
 
     Returns the value and a repair that says where; or (None, None) when nothing stands before the break.
     """
-    stack: list[str] = []
-    safe, closers = 0, ""
-    expect_key = False
+    scan = _Scan(text)
     position = 0
     for match in _TOKEN.finditer(text):
-        if text[position : match.start()].strip():
-            break
-        token = match.group()
-        if token in "{[":
-            stack.append("}" if token == "{" else "]")
-            expect_key = token == "{"
-            if len(stack) > 900:
-                break
-            safe, closers = match.end(), "".join(reversed(stack))
-        elif token in "}]":
-            if not stack or stack.pop() != token:
-                break
-            safe, closers = match.end(), "".join(reversed(stack))
-            expect_key = False
-        elif token == ",":
-            expect_key = bool(stack) and stack[-1] == "}"
-        elif token == ":":
-            expect_key = False
-        elif expect_key:
-            if token[0] != '"':
-                break
-        elif token[0] == '"' or _SCALAR.fullmatch(token):
-            # A number at the very end may itself be cut.
-            if token[0] != '"' and match.end() == len(text) and token not in ("true", "false", "null"):
-                break
-            if stack and not _follows_value(text, match.start(), stack[-1]):
-                break
-            safe, closers = match.end(), "".join(reversed(stack))
-        else:
+        if text[position : match.start()].strip() or not scan.take(match.group(), match.end()):
             break
         position = match.end()
-    if not safe:
+    if not scan.safe:
         return None, None
     try:
-        value = json.JSONDecoder(strict=False).decode(text[:safe] + closers)
+        value = json.JSONDecoder(strict=False).decode(text[: scan.safe] + scan.closers)
     except (json.JSONDecodeError, RecursionError):
         return None, None
-    lost = text[safe:].strip(" \t\r\n,")
-    line = text.count("\n", 0, safe) + 1
-    detail = f"cut or broken at line {line}, character {safe}; closed at the last whole value; {len(lost)} characters left out: {excerpt(lost)}"
-    return value, Repair("salvaged", "", detail)
+    lost = text[scan.safe :].strip(" \t\r\n,")
+    line = text.count("\n", 0, scan.safe) + 1
+    where = f"cut or broken at line {line}, character {scan.safe}; closed at the last whole value"
+    return value, Repair("salvaged", "", f"{where}; {len(lost)} characters left out: {excerpt(lost)}")
 
 
-def _follows_value(text: str, start: int, closer: str) -> bool:
-    """Whether the token at ``start`` stands where a value may: after a colon in an object, a comma or bracket in an array."""
-    before = text[:start].rstrip()[-1:] if start < 4096 else text[max(0, start - 4096) : start].rstrip()[-1:]
-    return before == ":" if closer == "}" else before in ("[", ",")
+class _Scan:
+    """Follows the tokens of a JSON text up to the first that cannot stand where it stands.
+
+    Attributes:
+        safe: the index behind the last whole value.
+        closers: the brackets that close the text there.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.safe = 0
+        self.closers = ""
+        self._length = len(text)
+        self._stack: list[str] = []
+        self._before = ""  # the token before, ``key`` for a key, ``value`` for a whole value
+
+    def take(self, token: str, end: int) -> bool:
+        """Whether the token may follow; if so it is taken."""
+        in_object = bool(self._stack) and self._stack[-1] == "}"
+        wants_value = self._before in ("", "[") or (self._before == ":") or (self._before == "," and not in_object)
+        if token in "{[" and wants_value and len(self._stack) < _DEEPEST:
+            self._stack.append("}" if token == "{" else "]")
+            self._safe(end, token)
+        elif token in "}]" and self._stack and self._stack[-1] == token and self._before in ("value", "{", "["):
+            self._stack.pop()
+            self._safe(end, "value")
+        elif (token == "," and self._before == "value" and self._stack) or (token == ":" and self._before == "key"):
+            self._before = token
+        elif token[0] == '"' and in_object and self._before in ("{", ","):
+            self._before = "key"
+        elif wants_value and self._stack and self._whole(token, end):
+            self._safe(end, "value")
+        else:
+            return False
+        return True
+
+    def _whole(self, token: str, end: int) -> bool:
+        """Whether a string or scalar is whole: a number at the very end may itself be cut."""
+        if token[0] == '"' or token in ("true", "false", "null"):
+            return True
+        return end < self._length and _NUMBER.fullmatch(token) is not None
+
+    def _safe(self, end: int, before: str) -> None:
+        self.safe, self.closers, self._before = end, "".join(reversed(self._stack)), before
 
 
 def excerpt(text: str, length: int = 80) -> str:

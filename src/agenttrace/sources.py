@@ -79,14 +79,14 @@ class Source:
     @cached_property
     def head(self) -> bytes:
         """The first 64 KiB, expanded where compressed."""
-        if self._raw is not None or "data" in self.__dict__:
+        if self._raw is not None or "raw" in self.__dict__ or "data" in self.__dict__:
             return self.data[:HEAD_BYTES]
         try:
             with self.stream() as stream:
                 return stream.read(HEAD_BYTES) or b""
         except ReadError:
             raise
-        except (OSError, EOFError, compression.zlib.error, compression.zstandard.ZstdError) as error:
+        except compression.DAMAGED as error:
             raise ReadError("compressed", self.label, None, f"cannot be expanded: {error}") from None
 
     @cached_property
@@ -113,7 +113,7 @@ class Source:
             return hashlib.sha256(self.raw).hexdigest()
         try:
             with self._open() as stream:
-                return hashlib.file_digest(stream, "sha256").hexdigest()
+                return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
         except OSError as error:
             raise _not_readable(self.label, error) from None
 
@@ -138,9 +138,8 @@ class Source:
             self.__dict__.pop(name, None)
 
     def _open(self) -> BinaryIO:
-        assert self.path is not None
         try:
-            return self.path.open("rb")
+            return Path(self.label).open("rb")
         except OSError as error:
             raise _not_readable(self.label, error) from None
 
@@ -157,8 +156,7 @@ def walk(folder: Source) -> Iterator[Source]:
 
     Names are relative to the folder.
     """
-    assert folder.path is not None
-    top = folder.path
+    top = Path(folder.label)
     for base, folders, files in os.walk(top, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):

@@ -19,7 +19,6 @@ from agenttrace.model import Trace
 from agenttrace.notes import Notes
 from agenttrace.pipeline import traces_of
 from agenttrace.sources import Source
-from tests.conftest import FORMATS
 from tests.readers.test_golden import CASES
 
 READERS = list(formats().values())
@@ -54,8 +53,6 @@ def test_a_reader_has_a_case_for_every_variant(reader: Format) -> None:
     shown = {json.loads((case / "expected.json").read_text("utf-8"))["variant"] for case in CASES if case.parent.name == reader.name}
     missing = set(reader.variants) - shown
     assert not missing, f"no golden case for {missing}"
-
-
 
 
 @each_case

@@ -67,7 +67,12 @@ def convert(path: Path) -> tuple[str, str, list[Any], Notes]:
 
 def test_the_list_names_every_file() -> None:
     folders = {row.path.split("/")[0] for row in LISTED}
-    found = {path.relative_to(corpus_folder()).as_posix() for folder in folders for path in (corpus_folder() / folder).rglob("*") if path.is_file()}
+    found = {
+        path.relative_to(corpus_folder()).as_posix()
+        for folder in folders
+        for path in (corpus_folder() / folder).rglob("*")
+        if path.is_file()
+    }
     assert {row.path for row in LISTED} == found
 
 

@@ -7,13 +7,14 @@ Exit status: 0 fine · 1 problems found, parts salvaged, or some inputs unreadab
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
 import click
 
 from agenttrace.cli.output import fail
-from agenttrace.errors import AgentTraceError, UsageError
+from agenttrace.errors import AgentTraceError, UsageError, WriteError
 
 __all__ = ["COMMANDS", "group", "main"]
 
@@ -77,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in arguments
     try:
         status = group.main(list(arguments), prog_name="agenttrace", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         status = USAGE
@@ -95,7 +97,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         click.echo("agenttrace: interrupted", err=True)
         status = 130
     except BrokenPipeError:
-        # Whoever read our output has gone; nothing is left to say, and Python must not try to flush.
-        sys.stdout = None  # type: ignore[assignment]
+        _drop_output()
         status = 141
+    except OSError as error:  # standard output is a full or broken device; files have errors of their own
+        _drop_output()
+        reason = f"cannot be written: {error.strerror or error}"
+        fail(WriteError("write_failed", "stdout", None, reason, "write to a file with -o/--out"), as_json=as_json)
+        status = 2
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _drop_output() -> None:
+    """Whoever read our output has gone, or there is no room for it: what is still in buffers must not be tried again at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 import click
 import orjson
@@ -16,6 +15,7 @@ from agenttrace import codec, compression, pipeline
 from agenttrace.atomic import make_folder, open_atomic, write_atomic
 from agenttrace.cli.output import common_options, fail, print_json, progress, say
 from agenttrace.errors import ReadError, UsageError, WriteError
+from agenttrace.formats import get_format
 from agenttrace.notes import Note
 from agenttrace.pipeline import Made, Report
 from agenttrace.sources import Source
@@ -25,9 +25,13 @@ _SHOWN = 10  # damaged places told per input; --notes has all
 
 @click.command("convert")
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT…")
-@click.option("-o", "--out", metavar="OUT", help="A folder, NAME.json (one trace) or NAME.jsonl (a line each), with .gz or .zst; default stdout.")
+@click.option(
+    "-o", "--out", metavar="OUT", help="A folder, NAME.json (one trace) or NAME.jsonl (a line each), with .gz or .zst; default stdout."
+)
 @click.option("--from", "format_", default="auto", metavar="NAME", help="The format of the inputs; default: recognise it.")
-@click.option("--notes", "notes_path", metavar="FILE", help="Write what was copied, kept aside, made up or salvaged, as JSON, a line per input.")
+@click.option(
+    "--notes", "notes_path", metavar="FILE", help="Write what was copied, kept aside, made up or salvaged, as JSON, a line per input."
+)
 @click.option("--strict", is_flag=True, help="Refuse damaged inputs and unknown keys instead of salvaging them.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Convert this many inputs at a time.")
 @common_options
@@ -41,7 +45,7 @@ def command(
     beside it in TRACE_ID.notes.jsonl.
     """
     if format_ != "auto":
-        pipeline.get_format(format_)
+        get_format(format_)
     sources, reports = _open(inputs, format_)
     sink = _sink(out, sources)
     stack = ExitStack()
@@ -146,7 +150,7 @@ def _sink(out: str | None, sources: list[Source]) -> _Sink:
 class _Sink:
     """Standard output: a line per trace."""
 
-    def __enter__(self) -> _Sink:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -224,6 +228,6 @@ class _FolderSink(_Sink):
             if lines:
                 write_atomic(side, lines)
             elif side.exists():
-                os.unlink(side)  # of an earlier conversion
+                side.unlink()  # of an earlier conversion
             start = end
         self._written.clear()

@@ -41,7 +41,11 @@ def command(*, out: str | None, as_json: bool, quiet: bool) -> int:
         print_json(orjson.loads(data))
     elif not quiet:
         _show(trace, notes, size, len(data))
-        click.echo(f"\nwritten to {printable(out)}" if out else "\nKeep it with `agenttrace demo -o trace.json`; your own logs: `agenttrace convert LOG -o OUT`.")
+        click.echo(
+            f"\nwritten to {printable(out)}"
+            if out
+            else "\nKeep it with `agenttrace demo -o trace.json`; your own logs: `agenttrace convert LOG -o OUT`."
+        )
     return 1 if any(issue.severity == "error" for issue in validate(data)) else 0
 
 
@@ -49,7 +53,11 @@ def _show(trace: Trace, notes: Notes, size: int, written: int) -> None:
     source = trace.meta.source
     variant = f"{source.reader}, variant {source.variant}" if source else "?"
     click.echo(f"An AutoGen run of {size:,} bytes, recognised as {variant}.\n")
-    table(("#", "time", "agent", "what", "to", "status", "text"), [_row(number, event) for number, event in enumerate(trace.events, 1)], right=("#",))
+    table(
+        ("#", "time", "agent", "what", "to", "status", "text"),
+        [_row(number, event) for number, event in enumerate(trace.events, 1)],
+        right=("#",),
+    )
     agents = ", ".join(agent.agent_id for agent in trace.agent_instances)
     counts = ", ".join(f"{count} {code}" for code, count in notes.counts().items())
     click.echo(f"\n{len(trace.events)} events of {len(trace.agent_instances)} agents ({agents}), {written:,} bytes of AgentTrace, valid.")
@@ -64,7 +72,15 @@ def _row(number: int, event: Event) -> tuple[Any, ...]:
         return number, time, event.agent_id, "tool call", data.executor_id, data.status, _cut(text)
     if isinstance(data, Message):
         to = "all" if data.broadcast else ", ".join(data.receiver_ids)
-        return number, time, event.agent_id, data.kind, to, "", _cut(data.content if isinstance(data.content, str) else _short(data.content))
+        return (
+            number,
+            time,
+            event.agent_id,
+            data.kind,
+            to,
+            "",
+            _cut(data.content if isinstance(data.content, str) else _short(data.content)),
+        )
     return number, time, event.agent_id, type(data).__name__, "", "", ""
 
 

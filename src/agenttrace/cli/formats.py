@@ -24,7 +24,10 @@ def command(*, name: str | None, as_json: bool, quiet: bool) -> int:
     else:
         rows = [_shape(format_) for format_ in chosen]
         keys = ("name", "title", "versions")
-        table((*keys, "variants", "read", "written"), [(*(row[key] for key in keys), len(row["variants"]), "yes", "yes" if row["writes"] else "no") for row in rows])
+        table(
+            (*keys, "variants", "read", "written"),
+            [(*(row[key] for key in keys), len(row["variants"]), "yes", "yes" if row["writes"] else "no") for row in rows],
+        )
     return 0
 
 

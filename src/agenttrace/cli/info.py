@@ -67,7 +67,7 @@ def _describe(source: Source, format_: str, *, as_json: bool) -> tuple[list[dict
 
 def _row(path: str, format_: str, variant: str, trace: Trace) -> dict[str, Any]:
     kinds = Counter(event.data.__struct_config__.tag for event in trace.events)
-    origins = Counter(link.origin for link in trace.dependency_links)
+    origins: Counter[str] = Counter(link.origin for link in trace.dependency_links)
     times = [time for event in trace.events if (time := _time(event))]
     return {
         "path": path,

@@ -66,7 +66,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: It
         return
     widths = [max(len(row[index]) for row in [list(columns), *cells]) for index in range(len(columns))]
     for row in [list(columns), *cells]:
-        padded = (cell.rjust(width) if name in aligned else cell.ljust(width) for name, cell, width in zip(columns, row, widths, strict=True))
+        padded = (
+            cell.rjust(width) if name in aligned else cell.ljust(width) for name, cell, width in zip(columns, row, widths, strict=True)
+        )
         click.echo("  ".join(padded).rstrip())
 
 

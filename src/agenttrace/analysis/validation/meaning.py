@@ -196,12 +196,14 @@ def _clocks(view: _View, add: Add) -> None:
     bad = {date for date in dates if parse_time(f"{date}T00:00:00Z") is None}
     if bad or len(zones) > 1:
         _place_times(view, bad, len(zones) > 1, add)
-    for start, end in (("/meta/start_time", "/meta/end_time"), *_lifecycles(view)):
-        if start in others and end in others and order_key(others[end]) < order_key(others[start]):
-            add(issue("time_reversed", end, f"{others[end]} is before {others[start]}."))
+    for first, last in (("/meta/start_time", "/meta/end_time"), *_lifecycles(view)):
+        if first in others and last in others and order_key(others[last]) < order_key(others[first]):
+            add(issue("time_reversed", last, f"{others[last]} is before {others[first]}."))
     for index, event, data in zip(view.at, view.events, view.data, strict=True) if view.calls else ():
-        done = data.get("completed_at")
-        if done is not None and (start := event.get("timestamp")) and done < start and order_key(done) < order_key(start):
+        done, start = data.get("completed_at"), event.get("timestamp")
+        if done is None or start is None:
+            continue
+        if done < start if len(done) == len(start) else order_key(done) < order_key(start):
             add(issue("time_reversed", f"/events/{index}/data/completed_at", f"{done} is before {start}."))
 
 
@@ -225,7 +227,10 @@ def _lifecycles(view: _View) -> Iterator[tuple[str, str]]:
 def _place_times(view: _View, bad: set[str], mixed: bool, add: Add) -> None:
     placed = list(_other_times(view))
     for index, event in view.placed():
-        for at, text in ((f"/events/{index}/timestamp", event.get("timestamp")), (f"/events/{index}/data/completed_at", event["data"].get("completed_at"))):
+        for at, text in (
+            (f"/events/{index}/timestamp", event.get("timestamp")),
+            (f"/events/{index}/data/completed_at", event["data"].get("completed_at")),
+        ):
             if text:
                 placed.append((at, text))
     for at, text in placed:

@@ -56,7 +56,9 @@ RULES: dict[str, Rule] = {
     "self_link": Rule("error", "A link does not lead from an event to itself."),
     "duplicate_link": Rule("error", "A link (source, target, dep_type) stands once."),
     "backward_link": Rule("error", "A link points forward in the order of events."),
-    "link_kind": Rule("error", "receives_msg starts at a Message, trigger_toolcall ends at a ToolCall, spawn_subtask touches a SubtaskUpdate."),
+    "link_kind": Rule(
+        "error", "receives_msg starts at a Message, trigger_toolcall ends at a ToolCall, spawn_subtask touches a SubtaskUpdate."
+    ),
     "explicit_confidence": Rule("error", "A link that is explicit has confidence 1."),
     "repeated_edge": Rule("warning", "What source_event_id and depends_on say already is not repeated as a link."),
     # artifacts and subtasks

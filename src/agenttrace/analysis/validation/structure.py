@@ -50,7 +50,9 @@ def _issues(error: Any, strict: bool) -> list[Issue]:
         options = [option for option in kind.options if option is not None]
         return [issue("bad_value", at, f"{value} is none of {', '.join(map(str, options))}.")]
     if name == "pattern":
-        wanted = "1.x, the version" if at == "/schema_version" else "v1" if at.endswith("schema_version") else "a time like 2026-01-31T12:00:00Z"
+        wanted = (
+            "1.x, the version" if at == "/schema_version" else "v1" if at.endswith("schema_version") else "a time like 2026-01-31T12:00:00Z"
+        )
         return [issue("bad_format", at, f"{value} is not written as {wanted}.")]
     if name in ("minimum", "maximum"):
         return [issue("out_of_range", at, f"{value} is beyond the {name} {kind.limit}.")]

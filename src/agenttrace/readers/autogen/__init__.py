@@ -98,7 +98,7 @@ MAPPING = {
     "0.2 tool_calls, function_call": "ToolCall, caller: the speaker; one turn per message",
     "0.2 tool_responses, role tool or function": "ToolCall.result and status of the call with that id, executor: who answered",
     "0.2 text 'Error: …' of a response": "ToolCall.status exception and ToolCall.error, else success",
-    "0.2 'exitcode: N (execution …)'": "ToolCall code_execution, caller: the last other agent to write code; 0 success, 124 exception, else failure",
+    "0.2 'exitcode: N (execution …)'": "ToolCall code_execution of the last other agent with code; 0 success, 124 exception, else failure",
     "0.2 ChatResult.summary": "meta.final_answer",
     "0.2 ChatResult.cost": "meta.usage, tokens where one model was used; all figures in meta.extra.cost",
     "0.4 source": "AgentInstance, Event.agent_id",

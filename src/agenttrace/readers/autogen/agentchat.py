@@ -41,6 +41,7 @@ __all__ = ["Conversation"]
 
 _KINDS = {"StopMessage": "termination", "ToolCallSummaryMessage": "summary", "system": "system", "error": "error"}
 
+
 class Conversation:
     """Feeds records, in the order of the log, to a TraceBuilder."""
 
@@ -116,8 +117,9 @@ class Conversation:
         """The bulk of every log, so without detours; what is unusual goes the long way."""
         get = record.get
         content, created, identity = get("content"), get("created_at"), get("id")
-        plain = type(content) is str and source is not None and not get("metadata") and record.keys() <= BASE
-        if not plain or not (created is None or type(created) is str) or not (identity is None or type(identity) is str):
+        if type(content) is not str or source is None or get("metadata") or not record.keys() <= BASE:
+            return self._chat(record, ref, source)
+        if not (created is None or type(created) is str) or not (identity is None or type(identity) is str):
             return self._chat(record, ref, source)
         usage: Usage | None = None
         turn = self._thought_turn.pop(source, None) if self._thought_turn else None

@@ -233,9 +233,7 @@ class Dialogue:
             self._builder.extra.setdefault("call_messages", []).append({"source_ref": ref, **rest})
         return event_id
 
-    def _message(
-        self, chat: ChatList, index: int, item: Item, sender: str | None, ref: str, parties: list[str], turn: str | None
-    ) -> str:
+    def _message(self, chat: ChatList, index: int, item: Item, sender: str | None, ref: str, parties: list[str], turn: str | None) -> str:
         content = _content(item.get("content"))
         if isinstance(content, str) and _FENCE in content:
             self._code_author = sender

@@ -84,7 +84,9 @@ def _model_context(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> 
     messages = value["messages"] if isinstance(value, dict) else value
     authors = {item.get("source") for item in messages if isinstance(item, dict) and item.get("type") == "AssistantMessage"}
     owner = authors.pop() if len(authors) == 1 else None
-    ModelContext(builder, notes, owner if isinstance(owner, str) else None).add_all(_refs(messages, f"{at}/messages" if isinstance(value, dict) else at))
+    ModelContext(builder, notes, owner if isinstance(owner, str) else None).add_all(
+        _refs(messages, f"{at}/messages" if isinstance(value, dict) else at)
+    )
     if isinstance(value, dict):
         _leftovers(builder, notes, value, ("messages",), at)
 
@@ -104,11 +106,11 @@ def _chat_messages(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> 
         prefix = at if owner is None else f"{at}/{_escape(owner)}"
         if not isinstance(by_peer, dict):
             by_peer, prefix, owner = {owner: by_peer}, at, None  # noqa: PLW2901 - a list beside nested ones
-        lists += _lists_of(builder, notes, owner, by_peer, prefix)
+        lists += _lists_of(notes, owner, by_peer, prefix)
     _converse(builder, notes, merge_lists(lists, notes))
 
 
-def _lists_of(builder: TraceBuilder, notes: Notes, owner: str | None, by_peer: dict[str, Any], at: str) -> list[ChatList]:
+def _lists_of(notes: Notes, owner: str | None, by_peer: dict[str, Any], at: str) -> list[ChatList]:
     known = owner if owner is not None else owner_of(by_peer)
     lists = []
     for peer, items in by_peer.items():

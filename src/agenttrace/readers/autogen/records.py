@@ -6,7 +6,21 @@ from typing import Any, NamedTuple
 
 from agenttrace.model import ContentPart, Usage
 
-__all__ = ["BASE", "CALL", "CONTEXT_TYPES", "RESULT", "TEAM_TYPES", "Fields", "Record", "content_of", "metadata_of", "outcome_of", "rest_of", "text_of", "usage_of"]
+__all__ = [
+    "BASE",
+    "CALL",
+    "CONTEXT_TYPES",
+    "RESULT",
+    "TEAM_TYPES",
+    "Fields",
+    "Record",
+    "content_of",
+    "metadata_of",
+    "outcome_of",
+    "rest_of",
+    "text_of",
+    "usage_of",
+]
 
 TEAM_TYPES = frozenset(
     {
@@ -69,7 +83,11 @@ def usage_of(usage: Any) -> tuple[Usage | None, Any]:
     if type(usage) is not dict:
         return None, usage
     prompt, completion = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    rest = None if len(usage) == 2 else {key: value for key, value in usage.items() if key not in ("prompt_tokens", "completion_tokens")} or None
+    rest = (
+        None
+        if len(usage) == 2
+        else {key: value for key, value in usage.items() if key not in ("prompt_tokens", "completion_tokens")} or None
+    )
     if type(prompt) is int and type(completion) is int:
         return Usage(prompt_tokens=prompt, completion_tokens=completion), rest
     return None, usage
