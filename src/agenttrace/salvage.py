@@ -19,6 +19,7 @@ import orjson
 from agenttrace.errors import ReadError
 from agenttrace.lenient import Repair, json_safe
 from agenttrace.notes import Notes, measure
+from agenttrace.reprs import parse_repr
 from agenttrace.sources import Source, decode_text
 
 __all__ = ["Look", "Parsed", "document", "excerpt", "look", "parse", "records"]
@@ -30,6 +31,7 @@ The look costs a third of a conversion, and what has such things was written by 
 """
 
 _SAMPLE = 20
+_PRINTED = re.compile(rb"\s*[A-Za-z_][\w.]{0,80}\(")
 _CONTROL = bytes(byte for byte in range(27) if byte < 9 or byte > 13)
 _SMALL = 64 << 20
 
@@ -39,18 +41,24 @@ class Look:
     """The shape of an input.
 
     Attributes:
-        kind: ``json`` (one document), ``jsonl`` (several values, in lines or run together), ``text`` or ``binary`` (neither).
-        value: the document of kind ``json``.
+        kind: ``json`` (one document), ``repr`` (one printed Python object), ``jsonl`` (several values, in lines or
+            run together), ``text`` or ``binary`` (neither).
+        value: the document of kind ``json`` or ``repr``.
         sample: the first values of kind ``jsonl``.
         values: all values of kind ``jsonl``, where they stand in no lines of their own.
         repairs: what was damaged.
     """
 
-    kind: Literal["json", "jsonl", "text", "binary"]
+    kind: Literal["json", "repr", "jsonl", "text", "binary"]
     value: Any = None
     sample: list[Any] = field(default_factory=list)
     values: list[Any] | None = None
     repairs: list[Repair] = field(default_factory=list)
+
+    @property
+    def is_document(self) -> bool:
+        """Whether ``value`` holds one whole document."""
+        return self.kind in ("json", "repr")
 
 
 def look(source: Source) -> Look:
@@ -66,7 +74,7 @@ def look(source: Source) -> Look:
 
 
 def document(source: Source, notes: Notes) -> Any:
-    """The one JSON value of a source of kind ``json``; damage goes to the notes."""
+    """The one value of a source that is a document; damage goes to the notes."""
     seen = look(source)
     _note(seen.repairs, notes, None)
     notes.count_source(seen.value)
@@ -157,10 +165,27 @@ def _look_whole(source: Source) -> Look:
     if lines:
         return Look("jsonl", sample=lines)
     if not parsed.values:
-        return Look("text", repairs=repairs)
+        return _look_printed(source.data) or Look("text", repairs=repairs)
     if len(parsed.values) > 1:
         return Look("jsonl", sample=parsed.values[:_SAMPLE], values=parsed.values, repairs=repairs)
     return Look("json", value=parsed.values[0], repairs=repairs)
+
+
+def _look_printed(data: bytes) -> Look | None:
+    """A printed Python object, ``Name(key=value, …)``, if that is what the text begins with."""
+    if not _PRINTED.match(data):
+        return None
+    text, _, guess = decode_text(data)
+    printed = parse_repr(text)
+    if printed is None or printed.name is None or not isinstance(printed.value, dict):
+        return None
+    repairs = [Repair("salvaged", "", guess)] if guess else []
+    if printed.cut is not None:
+        rest = text[printed.cut :]
+        repairs.append(Repair("salvaged", "", f"cut or no literal at character {printed.cut}: {excerpt(rest)}"))
+    elif rest := text[printed.end :].strip():
+        repairs.append(Repair("unreadable", "", f"{len(rest)} characters after the end of the object: {excerpt(rest)}"))
+    return Look("repr", value=json_safe(printed.value, repairs), repairs=repairs)
 
 
 def _sample_lines(data: bytes) -> list[Any]:

@@ -58,6 +58,22 @@ def coverage_tool() -> ModuleType:
     return module
 
 
+def twin(path: Path) -> Path:
+    """A printed object has the same values as the JSON that was dumped beside it; text tools cannot look into it."""
+    if not path.name.endswith(".repr.txt"):
+        return path
+    stem = path.name.removesuffix(".repr.txt")
+    return next(beside for beside in (path.with_name(f"{stem}.messages.jsonl"), path.with_name(f"{stem}.json")) if beside.is_file())
+
+
+def printed(path: Path, leaves: list[str]) -> list[str]:
+    """Of the twin's values those that were printed: a picture prints as ``<Image object at …>``."""
+    if twin(path) == path:
+        return leaves
+    text = path.read_text("utf-8")
+    return [leaf for leaf in leaves if leaf in text or repr(leaf)[1:-1] in text]
+
+
 def convert(path: Path) -> tuple[str, str, list[Any], Notes]:
     (source,) = find_inputs([str(path)])
     notes = Notes()
@@ -89,8 +105,10 @@ def test_a_log_is_recognised_valid_and_whole(row: Row) -> None:
 def test_nothing_of_a_log_is_lost(row: Row, coverage_tool: ModuleType) -> None:
     path = corpus_folder() / row.path
     _, _, documents, _ = convert(path)
-    _, wanted = coverage_tool.source_leaves(path)
+    _, wanted = coverage_tool.source_leaves(twin(path))
     lost = [leaf for leaf in coverage_tool.missing(wanted, documents) if coverage_tool.kind(leaf) == "texts"]
+    wanted = printed(path, wanted)
+    lost = [leaf for leaf in lost if leaf in wanted]
     texts = [leaf for leaf in wanted if coverage_tool.kind(leaf) == "texts"]
     assert len(lost) <= 0.01 * len(texts), lost[:5]
 
@@ -99,7 +117,7 @@ def test_nothing_of_a_log_is_lost(row: Row, coverage_tool: ModuleType) -> None:
 def test_texts_stand_in_standard_fields(row: Row, coverage_tool: ModuleType) -> None:
     path = corpus_folder() / row.path
     _, _, documents, _ = convert(path)
-    wanted = list(coverage_tool.leaves(excerpt(path)))
+    wanted = printed(path, list(coverage_tool.leaves(excerpt(twin(path)))))
     coverage_tool.SKIPPED.update(("extra", "metadata"))
     try:
         lost = coverage_tool.missing(wanted, documents)
@@ -126,7 +144,7 @@ def test_times_keep_their_value(row: Row) -> None:
             return here.union(*(moments(item, keys) for item in value.values()))
         return set().union(*(moments(item, keys) for item in value)) if isinstance(value, list) else set()
 
-    text = (corpus_folder() / row.path).read_text("utf-8")
+    text = twin(corpus_folder() / row.path).read_text("utf-8")
     try:
         source = json.loads(text)
     except ValueError:

@@ -75,7 +75,7 @@ def _read(source: Source, format_: str) -> dict[str, Any]:
 
 def _shape(source: Source, seen: Look) -> dict[str, Any]:
     """What the bytes look like, without any reader."""
-    sample = seen.value if seen.kind == "json" else seen.sample[0] if seen.sample else None
+    sample = seen.value if seen.is_document else seen.sample[0] if seen.sample else None
     shape: dict[str, Any] = {"kind": seen.kind, "encoding": decode_text(source.head[:4096].rpartition(b" ")[0] or source.head[:4096])[1]}
     if isinstance(sample, dict):
         shape["keys"] = [key[:60] for key in list(sample)[:_SHOWN]]

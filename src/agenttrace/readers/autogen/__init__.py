@@ -33,7 +33,7 @@ def sniff(source: Source) -> Match | None:
     if source.is_folder:
         return None
     seen = look(source)
-    if seen.kind == "json":
+    if seen.is_document:
         return classify(seen.value)
     return classify_lines(seen.sample) if seen.kind == "jsonl" else None
 
@@ -43,7 +43,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
     match = sniff(source)
     if match is None:
         raise ReadError("unparsable", source.label, None, "no AutoGen dump of a known shape", "`agenttrace doctor` says what is in it")
-    if look(source).kind == "json":
+    if look(source).is_document:
         yield from _read_document(source, notes, match.variant)
     else:
         yield from _read_lines(source, notes, match.variant)
