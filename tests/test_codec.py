@@ -510,7 +510,7 @@ def test_what_is_no_object_is_invalid(data: bytes) -> None:
 def test_a_document_cut_anywhere_is_invalid() -> None:
     """Also where the fault that comes first in the bytes is one of structure."""
     data = encoded({"strange": 1} | full_document())
-    for end in range(0, len(data), 7):
+    for end in range(len(data)):
         with pytest.raises(ModelError):
             loads(data[:end])
 

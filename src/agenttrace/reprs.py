@@ -248,7 +248,7 @@ def _time_value(name: str, arguments: list[Any], keywords: dict[str, Any]) -> An
         offset = UTC if zone in ("datetime.timezone.utc", "UTC") else None
         if isinstance(zone, dict):
             offset = timezone(timedelta(seconds=zone["seconds"]))
-        year, month, day, *rest = parts
-        return datetime(year, month, day, *rest[:4], tzinfo=offset).isoformat()
+        year, month, day, hour, minute, second, microsecond, *_ = [*parts, 0, 0, 0, 0] if len(parts) >= 3 else parts
+        return datetime(year, month, day, hour, minute, second, microsecond, offset).isoformat()
     except (ValueError, TypeError, KeyError, IndexError, OverflowError):
         return {**keywords, "args": arguments}

@@ -112,7 +112,8 @@ def _summary(reports: list[Report], out: str | None) -> None:
     line = f"{inputs}, {read} read" if read < len(reports) else inputs
     line += f": {traces} trace{'s' * (traces != 1)} with {events} events"
     counts = [f"{count} {code}" for code, count in _counts(reports).items()]
-    say(f"{line} to {'stdout' if out in (None, '-') else out}" + (f"; notes: {', '.join(counts)}" if counts else ""))
+    where = "nothing written" if not traces else f"to {'stdout' if out in (None, '-') else out}"
+    say(f"{line}, {where}" if not traces else f"{line} {where}" + (f"; notes: {', '.join(counts)}" if counts else ""))
 
 
 def _counts(reports: list[Report]) -> dict[str, int]:

@@ -38,8 +38,8 @@ def command(*, inputs: tuple[str, ...], as_json: bool, quiet: bool) -> int:
         for finding in findings:
             _print(finding, quiet=quiet)
     known = sum(finding.get("format") is not None for finding in findings)
-    if not known:
-        return 2 if all("error" in finding for finding in findings) else 1
+    if all("bytes" not in finding and "error" in finding for finding in findings):
+        return 2  # none could even be opened
     return 0 if known == len(findings) and not any(finding["damage"] for finding in findings) else 1
 
 

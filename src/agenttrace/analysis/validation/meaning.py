@@ -8,6 +8,7 @@ fault is told once.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -32,9 +33,13 @@ class _View:
         self.whole = "events" not in broken
         self.whole_cast = "agent_instances" not in broken
         self.data: list[Item] = [event["data"] for event in self.events]
-        self.messages = [data for data in self.data if data["type"] == "message"]
-        self.calls = [data for data in self.data if data["type"] == "tool_call"]
+        kinds = [data["type"] for data in self.data]
+        self.messages = [data for data, kind in zip(self.data, kinds, strict=True) if kind == "message"]
+        self.calls = [place for place, kind in enumerate(kinds) if kind == "tool_call"]  # places in `events` and `data`
         self.rare = len(self.messages) + len(self.calls) < len(self.data)
+        self.receivers = set(map(tuple, [message["receiver_ids"] for message in self.messages]))
+        self.stamps: list[str | None] = [event.get("timestamp") for event in self.events]
+        self.ends: list[str | None] = [self.data[place].get("completed_at") for place in self.calls]
 
     def placed(self) -> Placed:
         """Events with their indices."""
@@ -118,8 +123,8 @@ def _actors(view: _View, add: Add) -> None:
     known = {agent["agent_id"] for agent in view.agents}
     named = set(agents)
     named.update(actors)
-    named.update(*[message["receiver_ids"] for message in view.messages])
-    named.update([call.get("executor_id") for call in view.calls])
+    named.update(*view.receivers)
+    named.update([view.data[place].get("executor_id") for place in view.calls])
     named.update([note.get("agent_id") for note in view.annotations])
     named.update([agent.get("parent_agent_id") for agent in view.agents])
     if view.rare:
@@ -167,7 +172,7 @@ def _agent_tree(view: _View, add: Add) -> None:
 
 
 def _order(view: _View, add: Add) -> None:
-    stamps = [event.get("timestamp") for event in view.events]
+    stamps = view.stamps
     if None in stamps:
         stamps = [stamp or data.get("completed_at") for stamp, data in zip(stamps, view.data, strict=True)]
     told = [stamp for stamp in stamps if stamp]
@@ -186,25 +191,21 @@ def _order(view: _View, add: Add) -> None:
 
 def _clocks(view: _View, add: Add) -> None:
     """Times are of the calendar, of one kind (with or without a zone), and ends come after starts."""
-    times = {event.get("timestamp") for event in view.events}
-    times.update([call.get("completed_at") for call in view.calls])
     others = dict(_other_times(view))
-    times.update(others.values())
-    times.discard(None)
+    times = {*view.stamps, *view.ends, *others.values()} - {None}
     zones = {text[-1] == "Z" for text in times}  # type: ignore[index]
-    dates = {text[:10] for text in times}  # type: ignore[index]
-    bad = {date for date in dates if parse_time(f"{date}T00:00:00Z") is None}
+    bad = {date for date in {text[:10] for text in times} if parse_time(f"{date}T00:00:00Z") is None}  # type: ignore[index]
     if bad or len(zones) > 1:
         _place_times(view, bad, len(zones) > 1, add)
     for first, last in (("/meta/start_time", "/meta/end_time"), *_lifecycles(view)):
         if first in others and last in others and order_key(others[last]) < order_key(others[first]):
             add(issue("time_reversed", last, f"{others[last]} is before {others[first]}."))
-    for index, event, data in zip(view.at, view.events, view.data, strict=True) if view.calls else ():
-        done, start = data.get("completed_at"), event.get("timestamp")
+    for place, done in zip(view.calls, view.ends, strict=True):
+        start = view.stamps[place]
         if done is None or start is None:
             continue
         if done < start if len(done) == len(start) else order_key(done) < order_key(start):
-            add(issue("time_reversed", f"/events/{index}/data/completed_at", f"{done} is before {start}."))
+            add(issue("time_reversed", f"/events/{view.at[place]}/data/completed_at", f"{done} is before {start}."))
 
 
 def _other_times(view: _View) -> Iterator[tuple[str, str]]:
@@ -249,9 +250,10 @@ def _turns(view: _View, add: Add) -> None:
     if len(set(turns)) == len(turns):
         return
     first: dict[str, tuple[int, Any]] = {}
+    several = {turn for turn, count in Counter(turns).items() if count > 1}
     for index, event in zip(view.at, view.events, strict=True):
         turn = event.get("turn_id")
-        if turn is None:
+        if turn is None or turn not in several:
             continue
         if turn not in first:
             first[turn] = (index, event.get("agent_id"))
@@ -268,9 +270,8 @@ _HOLDS = {"text": ("text",), "data": ("value",)}
 
 
 def _messages(view: _View, add: Add) -> None:
-    twice = [1 for message in view.messages if len(ids := message["receiver_ids"]) > 1 and len(set(ids)) < len(ids)]
-    parts = [1 for message in view.messages if type(message.get("content")) is list]
-    if not twice and not parts:
+    twice = any(len(set(ids)) < len(ids) for ids in view.receivers)
+    if not twice and list not in set(map(type, [message.get("content") for message in view.messages])):
         return
     for index, data in zip(view.at, view.data, strict=True):
         ids, content = data.get("receiver_ids") or (), data.get("content")
@@ -284,10 +285,10 @@ def _messages(view: _View, add: Add) -> None:
 
 
 def _calls(view: _View, add: Add) -> None:
-    if any("error" in call and call["error"] is not None and call.get("status") == "success" for call in view.calls):
-        for index, data in zip(view.at, view.data, strict=True):
-            if data["type"] == "tool_call" and data.get("status") == "success" and data.get("error") is not None:
-                add(issue("status_conflict", f"/events/{index}/data/error", "A call with status success has an error."))
+    for place in view.calls:
+        data = view.data[place]
+        if data.get("error") is not None and data.get("status") == "success":
+            add(issue("status_conflict", f"/events/{view.at[place]}/data/error", "A call with status success has an error."))
 
 
 def _profiling(view: _View, add: Add) -> None:
