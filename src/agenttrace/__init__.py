@@ -12,9 +12,11 @@ Names are resolved when they are first used: importing the package loads nothing
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # typing.TYPE_CHECKING, without importing typing
 if TYPE_CHECKING:
+    from typing import Any
+
     from agenttrace.analysis.validation import Issue, validate
     from agenttrace.builder import EVERYONE, TraceBuilder
     from agenttrace.codec import dumps, load, loads, save

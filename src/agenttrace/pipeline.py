@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import dataclass, field
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agenttrace import codec, collector
 from agenttrace.analysis.validation import Issue, validate
@@ -23,6 +21,9 @@ from agenttrace.formats import Format, get_format, recognise, verdicts
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
 from agenttrace.sources import Source, walk
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 __all__ = ["Made", "Report", "convert", "find_inputs", "iter_traces", "read", "traces_of"]
 
@@ -214,6 +215,9 @@ def convert(
             report = Report(source.label, notes=Notes(counting=work.count))
             yield report, _convert(source, report, work)
         return
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - only for several jobs
+    from multiprocessing import get_context  # noqa: PLC0415
+
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
         yield from _convert_apart(list(sources), pool, work)
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-import orjson
 
 from agenttrace.errors import AgentTraceError
 
@@ -37,6 +35,8 @@ def say(line: str) -> None:
 def fail(error: AgentTraceError, *, as_json: bool) -> None:
     """An error on stderr: one line, or one JSON object."""
     if as_json:
+        import orjson  # noqa: PLC0415 - only for JSON
+
         click.echo(orjson.dumps(error.to_dict()).decode(), err=True)
     else:
         say(f"agenttrace: error: {error}")
@@ -44,6 +44,8 @@ def fail(error: AgentTraceError, *, as_json: bool) -> None:
 
 def print_json(value: Any) -> None:
     """A value as JSON on stdout, indented on a terminal."""
+    import orjson  # noqa: PLC0415 - only for JSON
+
     option = orjson.OPT_INDENT_2 if sys.stdout.isatty() else 0
     click.echo(orjson.dumps(value, option=option).decode())
 
@@ -90,7 +92,9 @@ def progress(label: str, total: int, *, quiet: bool) -> Iterator[Ticker]:
     if quiet or not sys.stderr.isatty():
         yield Ticker(None, None)
         return
-    from rich.console import Console  # noqa: PLC0415 - only on a terminal
+    import threading  # noqa: PLC0415 - only on a terminal
+
+    from rich.console import Console  # noqa: PLC0415
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
     columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
