@@ -28,8 +28,8 @@ $(DEV_STAMP): pyproject.toml | $(VENV)/bin/python
 	@touch $(STAMP) $@
 
 lint: $(DEV_STAMP)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs
+	$(BIN)/ruff format --check src tests benchmarks docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -1,0 +1,1 @@
+"""Measured comparisons, each a command that prints its table."""

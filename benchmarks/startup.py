@@ -5,7 +5,7 @@ python benchmarks/startup.py
 
 from __future__ import annotations
 
-import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -24,10 +24,10 @@ COMMANDS = {
 
 def cpu(command: list[str]) -> float:
     """User and system seconds of one run."""
-    before = os.times()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
-    after = os.times()
-    return after.children_user - before.children_user + after.children_system - before.children_system
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
 def main() -> None:
@@ -35,9 +35,9 @@ def main() -> None:
     for _ in range(ROUNDS):
         for name, command in COMMANDS.items():
             times[name].append(cpu(command))
-    bare = statistics.mean(times["python -c pass"])
-    for name, values in times.items():  # the clock ticks in hundredths, so means of many runs
-        print(f"{name:<32} {statistics.mean(values) * 1e3:>6.0f} ms  {statistics.mean(values) / bare:>5.1f}x")
+    bare = statistics.median(times["python -c pass"])
+    for name, values in times.items():
+        print(f"{name:<32} {statistics.median(values) * 1e3:>6.0f} ms  {statistics.median(values) / bare:>5.1f}x")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Callable, Iterator
 from itertools import pairwise
@@ -138,13 +139,50 @@ def test_several_traces_in_lines_are_read_back(folder: Path, suffix: str) -> Non
 @pytest.mark.parametrize("suffix", ["json", "json.gz", "json.zst", "jsonl", "jsonl.gz", "jsonl.zst"])
 def test_a_large_trace_is_read_back(tmp_path: Path, suffix: str) -> None:
     """Larger than what is looked at to recognise a format, and than a block of the compressors."""
-    texts = [f"{number * 7919 % 10007} " * 12 for number in range(6000)]
-    events = tuple(Event(event_id=f"e{n}", data=Message(receiver_ids=(), content=text)) for n, text in enumerate(texts))
-    trace = empty_trace(events=events)
+    trace = empty_trace(events=many_events(6000))
     path = tmp_path / f"large.{suffix}"
     save(trace, path)
     assert load(path) == trace
     assert read_back(path) == [trace]
+
+
+def many_events(count: int) -> tuple[Event, ...]:
+    """Events with texts that do not compress well."""
+    texts = (hashlib.sha512(str(number).encode()).hexdigest() for number in range(count))
+    return tuple(Event(event_id=f"e{number}", data=Message(receiver_ids=(), content=text)) for number, text in enumerate(texts))
+
+
+def damaged(path: Path, keep: float) -> list[Trace]:
+    """What is read of a file of which only the given share of bytes is left, which must be noted."""
+    data = path.read_bytes()
+    path.write_bytes(data[: int(len(data) * keep)])
+    notes = Notes()
+    found = list(iter_traces(path, notes=notes))
+    assert notes.damage
+    return found
+
+
+@pytest.mark.parametrize("suffix", ["jsonl.gz", "jsonl.zst"])
+@pytest.mark.parametrize("keep", [0.6, 0.9999])
+def test_a_cut_compressed_file_of_lines_gives_its_first_traces_and_a_note(tmp_path: Path, suffix: str, keep: float) -> None:
+    some = [empty_trace(trace_id=str(number), events=many_events(1000)) for number in range(6)]
+    save(some, tmp_path / f"t.{suffix}")
+    found = damaged(tmp_path / f"t.{suffix}", keep)
+    whole = [trace for trace in found if trace in some]
+    assert 2 <= len(whole) <= 6
+    assert whole == some[: len(whole)]
+
+
+@pytest.mark.parametrize("suffix", ["json", "json.gz", "json.zst"])
+@pytest.mark.parametrize("keep", [0.5, 0.9999])
+def test_a_cut_document_gives_its_first_events_and_a_note(tmp_path: Path, suffix: str, keep: float) -> None:
+    """What stands behind the events, links and ``extra``, is lost with them; that is no reason to lose all."""
+    trace = empty_trace(events=many_events(6000))
+    save(trace, tmp_path / f"t.{suffix}")
+    (found,) = damaged(tmp_path / f"t.{suffix}", keep)
+    assert found.trace_id == trace.trace_id
+    assert len(found.events) > 1000
+    assert found.events[:-1] == trace.events[: len(found.events) - 1]
 
 
 def test_traces_in_a_folder_are_read_back(tmp_path_factory: pytest.TempPathFactory) -> None:

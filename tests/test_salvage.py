@@ -343,10 +343,11 @@ def test_western_texts_are_read_byte_for_byte_and_noted(value: Any) -> None:
 
 
 def test_one_bad_byte_in_utf_8_is_replaced_and_its_place_noted() -> None:
-    found = outcome('{"task": "naïve, élan, 你好 '.encode() + b"\xff" + b' end"}')
+    before = '{"task": "naïve, élan, 你好 '.encode()
+    found = outcome(before + b"\xff" + b' end"}')
     assert found.values == [{"task": "naïve, élan, 你好 \ufffd end"}]
     assert [code for code, _ in found.damage] == ["salvaged"]
-    assert "byte 35" in found.notes[0].detail
+    assert f"byte {len(before)}" in found.notes[0].detail
 
 
 def test_utf_8_cut_inside_a_character_stays_utf_8() -> None:
@@ -358,9 +359,10 @@ def test_utf_8_cut_inside_a_character_stays_utf_8() -> None:
 @given(st.binary(max_size=40))
 def test_any_bytes_are_text_in_some_encoding(data: bytes) -> None:
     text, encoding, guess = decode_text(data)
-    assert text.encode("utf-8", "strict") is not None
-    if guess is None:
-        assert text.encode(encoding) in (data, data.removeprefix(b"\xef\xbb\xbf"), b"\xff\xfe" + data[2:]) or encoding == "utf-16"
+    assert encoding in ("utf-8", "utf-16", "gb18030", "latin-1")
+    text.encode()  # no lone surrogates
+    if (encoding, guess) == ("utf-8", None):
+        assert text.encode() == data.removeprefix(b"\xef\xbb\xbf")
 
 
 # -- lines ------------------------------------------------------------------------------------------------
@@ -526,7 +528,7 @@ def test_zst_lines_cut_in_the_middle_give_the_first_half(open_source: Opener, tm
 
 
 @every_opener
-@pytest.mark.parametrize("data", [COMPRESSED_LINES[:15], zstandard.compress(b'{"a": 1}')[:-3][:8]], ids=["gz", "zst"])
+@pytest.mark.parametrize("data", [COMPRESSED_LINES[:15], zstandard.compress(b'{"a": 1}')[:8]], ids=["gz", "zst"])
 def test_compressed_data_of_which_nothing_can_be_expanded_is_an_error(
     open_source: Opener, data: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

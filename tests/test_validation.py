@@ -333,7 +333,7 @@ CLOCKS = [
         "bad_date",
         "/events/4/data/completed_at",
     ),
-    Mutation("start on 30 February", put("/meta/start_time", "2026-02-30T10:00:00Z"), "bad_date", "/meta/start_time"),
+    Mutation("start on 0 February", put("/meta/start_time", "2026-02-00T10:00:00Z"), "bad_date", "/meta/start_time"),
     Mutation("end on 31 April", put("/meta/end_time", "2026-04-31T10:00:00Z"), "bad_date", "/meta/end_time"),
     Mutation(
         "lifecycle on day 0",

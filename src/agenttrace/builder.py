@@ -17,12 +17,15 @@ up or leave out goes to the notes.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+import msgspec
 import orjson
 from msgspec.structs import force_setattr
 
+from agenttrace.errors import UsageError
 from agenttrace.model import (
     AgentInstance,
     Annotation,
@@ -52,7 +55,10 @@ class _Everyone:
 
 
 EVERYONE: Final = _Everyone()
-"""As ``receivers``: all participants of the run but the sender, by the framework's delivery rule (``derived``)."""
+"""As ``receivers``: all participants of the run but the sender, by the framework's delivery rule (``derived``).
+
+Who takes part is decided when the trace is built: for frameworks whose teams do not
+change during a run. Where agents come and go, name the receivers."""
 
 _PASSIVE_ROLES = frozenset({"environment", "tool"})
 
@@ -104,6 +110,9 @@ class TraceBuilder:
 
     def meta(self, *, extra: Mapping[str, Any] | None = None, **fields: Any) -> None:
         """Set fields of TraceMeta; null values set nothing. ``extra`` is merged."""
+        for name in fields:
+            if name not in TraceMeta.__struct_fields__:
+                raise _no_field("TraceMeta", name)
         self._meta.update((key, value) for key, value in fields.items() if value is not None)
         if extra:
             self._meta_extra.update(extra)
@@ -121,6 +130,8 @@ class TraceBuilder:
         if known is None:
             known = self._agents[agent_id] = {}
         for key, value in fields.items():
+            if key not in AgentInstance.__struct_fields__:
+                raise _no_field("AgentInstance", key)
             if value is not None and key not in known:
                 known[key] = value
         if not participant:
@@ -155,6 +166,8 @@ class TraceBuilder:
         **fields: Any,
     ) -> str:
         """Add a Message in an event; the latter's fields as in :meth:`event`. Returns the event id."""
+        if sender is not None and sender not in self._agents:
+            self._agents[sender] = {}
         if receivers is EVERYONE:
             data = Message(sender_id=sender, receiver_ids=(), broadcast=True, content=content)
             self._to_everyone.append(data)
@@ -300,6 +313,8 @@ class TraceBuilder:
             self._agents[agent] = {}
         event = Event(event_id=event_id, agent_id=agent, turn_id=turn_id, data=data, source_ref=source_ref)
         for name, value in fields.items():
+            if name not in Event.__struct_fields__:
+                raise _no_field("Event", name)
             if value is not None:
                 force_setattr(event, name, value)
         if usage is not None:
@@ -344,6 +359,8 @@ class TraceBuilder:
 
     def _time(self, text: str, name: str, ref: str | None, event: Event) -> str | None:
         """A time in normal form. What is no time is kept in ``extra`` and noted."""
+        if type(text) is not str:
+            raise UsageError("usage", None, None, f"{name} is {type(text).__name__}, not text", "give an ISO 8601 text")
         time = parse_time(text)
         if time is None:
             force_setattr(event, "extra", {**event.extra, name: text})
@@ -366,8 +383,9 @@ class TraceBuilder:
         events = in_order(self._events)
         if self._made_up_ids:
             self.notes.add("made_up", None, f"event_id of {self._made_up_ids} events that have none, or none of their own, in the source")
+        agents = tuple(AgentInstance(agent_id=agent_id, **fields) for agent_id, fields in self._agents.items())
         return Trace(
-            trace_id=self._trace_id or self._own_id(),
+            trace_id=self._trace_id or self._own_id(agents, events),
             meta=TraceMeta(
                 framework=self._framework,
                 source=self._source,
@@ -375,15 +393,18 @@ class TraceBuilder:
                 extra=self._meta_extra,
                 **self._meta,
             ),
-            agent_instances=tuple(AgentInstance(agent_id=agent_id, **fields) for agent_id, fields in self._agents.items()),
+            agent_instances=agents,
             events=events,
             dependency_links=forward_links(self._links.values(), events, self.notes),
             extra=self.extra,
         )
 
-    def _own_id(self) -> str:
+    def _own_id(self, agents: tuple[AgentInstance, ...], events: tuple[Event, ...]) -> str:
+        """From the source's hash; without a source, from what was built, so that equal runs have equal ids and others not."""
         digest = self._source.sha256 if self._source else None
-        return f"{digest[:16]}-{self._number}" if digest else f"{self._framework}-{self._number}"
+        if digest is None:
+            digest = hashlib.sha256(msgspec.json.encode((self._framework, agents, events))).hexdigest()
+        return f"{digest[:16]}-{self._number}"
 
     def _address_everyone(self) -> None:
         if not self._to_everyone:
@@ -413,3 +434,7 @@ def _arguments(arguments: Any) -> tuple[Any, bool]:
     except orjson.JSONDecodeError:
         return arguments, True
     return (parsed, False) if isinstance(parsed, dict) else (arguments, False)
+
+
+def _no_field(struct: str, name: str) -> UsageError:
+    return UsageError("usage", None, None, f"{struct} has no field {name!r:.60}", "see docs/reference/format.md")

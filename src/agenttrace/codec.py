@@ -60,8 +60,7 @@ def loads(data: bytes, *, strict: bool = False) -> Trace:
     try:
         return decode(plain, strict=strict)[0]
     except ModelError:
-        first, _, rest = plain.strip().partition(b"\n")
-        if rest.strip() and _is_json(first):
+        if holds_lines(plain):
             raise ReadError("many_traces", None, "line:2", "the data holds several JSON lines", "use agenttrace.iter_traces") from None
         raise
 
@@ -90,6 +89,12 @@ def decode(data: bytes, *, strict: bool = False, path: str | None = None, place:
         reason, _, where = str(error).partition(" - at ")
         at = re.sub(r"\.|\[(\d+|\.\.\.)\]", lambda m: f"/{m[1] or ''}", where.strip("`$"))
         raise ModelError("invalid", path, place or at or None, reason, "`agenttrace validate` lists all problems") from None
+
+
+def holds_lines(data: bytes) -> bool:
+    """Whether ``data`` is not one JSON document but several lines, each one of its own."""
+    first, _, rest = data.strip().partition(b"\n")
+    return bool(rest.strip()) and _is_json(first)
 
 
 def _is_json(line: bytes) -> bool:

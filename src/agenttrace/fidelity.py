@@ -20,7 +20,8 @@ def trace_leaves(trace: Trace) -> int:
 
 def unmapped_leaves(trace: Trace) -> int:
     """Leaf values of a trace that stand in ``extra`` or ``metadata``."""
-    aside: list[object] = [trace.extra, trace.meta.extra]
+    # A count of record types is ours, not the source's.
+    aside: list[object] = [{key: value for key, value in trace.extra.items() if key != "record_types"}, trace.meta.extra]
     aside += [agent.extra for agent in trace.agent_instances if agent.extra]
     for event in trace.events:
         if event.extra:

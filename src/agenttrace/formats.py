@@ -19,9 +19,10 @@ from typing import Literal, NamedTuple
 from agenttrace.errors import AmbiguousFormat, ReadError, UnknownFormat, UsageError
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
+from agenttrace.salvage import look
 from agenttrace.sources import Source
 
-__all__ = ["Detection", "Format", "Match", "Verdict", "detect", "formats", "get_format", "recognise", "verdicts"]
+__all__ = ["Detection", "Format", "Match", "Verdict", "broken_readers", "detect", "formats", "get_format", "recognise", "verdicts"]
 
 Level = Literal["possible", "likely", "certain"]
 _RANK = {"possible": 1, "likely": 2, "certain": 3}
@@ -91,9 +92,25 @@ def formats() -> Mapping[str, Format]:
         module = importlib.import_module(f"agenttrace.readers.{info.name}")
         found[module.FORMAT.name] = module.FORMAT
     for entry in sorted(entry_points(group="agenttrace.readers"), key=lambda entry: entry.name):
-        format_: Format = entry.load()
-        found.setdefault(format_.name, format_)
+        try:
+            format_ = entry.load()
+        except Exception as error:  # noqa: BLE001 - whatever another package raises must not break ours
+            _BROKEN[entry.name] = f"{type(error).__name__}: {error}"
+            continue
+        if isinstance(format_, Format):
+            found.setdefault(format_.name, format_)
+        else:
+            _BROKEN[entry.name] = f"{entry.value} is no Format"
     return found
+
+
+_BROKEN: dict[str, str] = {}
+
+
+def broken_readers() -> Mapping[str, str]:
+    """Readers of other packages that could not be loaded, and why."""
+    formats()
+    return _BROKEN
 
 
 def get_format(name: str) -> Format:
@@ -126,7 +143,10 @@ def verdicts(source: Source) -> list[Verdict]:
 
 
 def detect(path: str | os.PathLike[str]) -> Detection:
-    """The format that a file, a folder or standard input (``-``) is in. Raises like :func:`recognise`."""
+    """The format that a file, a folder or standard input (``-``) is in.
+
+    Raises UnknownFormat, AmbiguousFormat, or ReadError when it cannot be looked at.
+    """
     format_, match = recognise(Source.open(path))
     return Detection(format_.name, match.variant, match.level)
 
@@ -144,12 +164,14 @@ def recognise(source: Source) -> tuple[Format, Match]:
     claims = [verdict for verdict in verdicts(source) if verdict.match]
     best = claims[0].match if claims else None
     if best is None or best.level == "possible":
-        reason = "no reader recognises it"
+        binary = best is None and look(source).kind == "binary"
+        code = "binary" if binary else "unknown_format"
+        reason = "binary data that no reader recognises" if binary else "no reader recognises it"
         hint = "`agenttrace doctor` says why, --from NAME chooses a reader"
         if best is not None:
             reason = f"it could be {claims[0].format.name} ({best.why}), which is too little to go by"
             hint = f"say --from {claims[0].format.name} if it is"
-        raise UnknownFormat("unknown_format", source.label, None, reason, hint)
+        raise UnknownFormat(code, source.label, None, reason, hint)
     rivals = [verdict for verdict in claims if verdict.match and verdict.match.level == best.level]
     if len(rivals) > 1:
         names = " and ".join(verdict.format.name for verdict in rivals)

@@ -8,8 +8,10 @@ Where the work runs is an argument (``jobs``); the outcome does not depend on it
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +25,7 @@ from agenttrace.notes import Notes
 from agenttrace.sources import Source, walk
 
 if TYPE_CHECKING:
-    from concurrent.futures import Executor
+    from concurrent.futures import Executor, Future
 
 __all__ = ["Made", "Report", "convert", "find_inputs", "iter_traces", "read", "traces_of"]
 
@@ -219,21 +221,29 @@ def convert(
     from multiprocessing import get_context  # noqa: PLC0415
 
     with ProcessPoolExecutor(jobs, mp_context=get_context("spawn")) as pool:
-        yield from _convert_apart(list(sources), pool, work)
+        yield from _convert_apart(list(sources), pool, work, 2 * jobs)
 
 
-def _convert_apart(sources: list[Source], pool: Executor, work: Work) -> Iterator[tuple[Report, Iterator[Made]]]:
-    """In worker processes; what is no plain file (standard input) stays here."""
-    tasks = [
-        pool.submit(convert_file, str(source.path), source.name, work) if source.path is not None and source.path.is_file() else None
-        for source in sources
-    ]
-    for source, task in zip(sources, tasks, strict=True):
+def _convert_apart(sources: list[Source], pool: Executor, work: Work, window: int) -> Iterator[tuple[Report, Iterator[Made]]]:
+    """In worker processes; what is no plain file (standard input) stays here.
+
+    Only a few inputs are under way at a time, so that finished traces do not pile up in memory.
+    """
+    waiting: deque[tuple[Source, Future[tuple[Report, list[Made]]] | None]] = deque()
+    remaining = iter(sources)
+    while True:
+        for source in islice(remaining, window - len(waiting)):
+            plain = source.path is not None and source.path.is_file()
+            waiting.append((source, pool.submit(convert_file, str(source.path), source.name, work) if plain else None))
+        if not waiting:
+            return
+        source, task = waiting.popleft()
         if task is None:
             report = Report(source.label, notes=Notes(counting=work.count))
             yield report, _convert(source, report, work)
         else:
             report, made = task.result()
+            del task
             yield report, iter(made)
 
 

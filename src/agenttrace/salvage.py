@@ -184,7 +184,7 @@ def _look_printed(data: bytes) -> Look | None:
         rest = text[printed.cut :]
         repairs.append(Repair("salvaged", "", f"cut or no literal at character {printed.cut}: {excerpt(rest)}"))
     elif rest := text[printed.end :].strip():
-        repairs.append(Repair("unreadable", "", f"{len(rest)} characters after the end of the object: {excerpt(rest)}"))
+        repairs.append(Repair("unreadable", "", f"behind the end of the object ({len(rest)} characters): {excerpt(rest)}"))
     return Look("repr", value=json_safe(printed.value, repairs), repairs=repairs)
 
 
@@ -283,7 +283,7 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
                 values.append(value)
                 repairs.append(cut)
             elif values:
-                repairs.append(Repair("unreadable", "", f"{len(rest)} characters after the end of the JSON: {excerpt(rest)}"))
+                repairs.append(Repair("unreadable", "", f"behind the end of the JSON ({len(rest)} characters): {excerpt(rest)}"))
             break
         values.append(value)
         position = end
@@ -319,7 +319,7 @@ def close_truncated(text: str) -> tuple[Any, Repair | None]:
     lost = text[scan.safe :].strip(" \t\r\n,")
     line = text.count("\n", 0, scan.safe) + 1
     where = f"cut or broken at line {line}, character {scan.safe}; closed at the last whole value"
-    return value, Repair("salvaged", "", f"{where}; {len(lost)} characters left out: {excerpt(lost)}")
+    return value, Repair("salvaged", "", f"{where}; left out ({len(lost)} characters): {excerpt(lost)}")
 
 
 class _Scan:

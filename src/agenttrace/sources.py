@@ -186,7 +186,7 @@ def decode_text(data: bytes) -> tuple[str, str, str | None]:
     bad = text.count("\ufffd")
     good = sum(character > "\x7f" and character != "\ufffd" for character in text)
     if bad <= good or cut:
-        return text, "utf-8", f"{bad} bytes that are no UTF-8 became U+FFFD, the first at byte {place}"
+        return text, "utf-8", f"no UTF-8 at byte {place}; what is none became U+FFFD ({bad} in all)"
     try:
         chinese = data.decode("gb18030")
     except UnicodeDecodeError:

@@ -98,7 +98,7 @@ def resolve(document: Any, place: str | None) -> Any:
     value = document
     if lines:
         assert lines.startswith("line:")
-        value = document[int(lines.removeprefix("line:").rstrip("#")) - 1]
+        value = document[int(lines.removeprefix("line:")) - 1]
     for part in rest.split("/") if rest else ():
         key = part.replace("~1", "/").replace("~0", "~")
         value = value[int(key)] if isinstance(value, list) else value[key]

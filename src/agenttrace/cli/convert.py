@@ -13,7 +13,7 @@ import orjson
 
 from agenttrace import codec, compression, pipeline
 from agenttrace.atomic import make_folder, open_atomic, write_atomic
-from agenttrace.cli.output import common_options, fail, print_json, progress, say
+from agenttrace.cli.output import common_options, complete_format, fail, print_json, progress, say
 from agenttrace.errors import ReadError, UsageError, WriteError
 from agenttrace.formats import get_format
 from agenttrace.notes import Note
@@ -24,13 +24,28 @@ _SHOWN = 10  # damaged places told per input; --notes has all
 
 
 @click.command("convert")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT…")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT…")
 @click.option(
-    "-o", "--out", metavar="OUT", help="A folder, NAME.json (one trace) or NAME.jsonl (a line each), with .gz or .zst; default stdout."
+    "-o",
+    "--out",
+    type=click.Path(),
+    metavar="OUT",
+    help="A folder, NAME.json (one trace) or NAME.jsonl (a line each), with .gz or .zst; default stdout.",
 )
-@click.option("--from", "format_", default="auto", metavar="NAME", help="The format of the inputs; default: recognise it.")
 @click.option(
-    "--notes", "notes_path", metavar="FILE", help="Write what was copied, kept aside, made up or salvaged, as JSON, a line per input."
+    "--from",
+    "format_",
+    default="auto",
+    metavar="NAME",
+    shell_complete=complete_format,
+    help="The format of the inputs; default: recognise it.",
+)
+@click.option(
+    "--notes",
+    "notes_path",
+    type=click.Path(),
+    metavar="FILE",
+    help="Write what was copied, kept aside, made up or salvaged, as JSON, a line per input.",
 )
 @click.option("--strict", is_flag=True, help="Refuse damaged inputs and unknown keys instead of salvaging them.")
 @click.option("--jobs", type=click.IntRange(1, 64), default=1, show_default=True, help="Convert this many inputs at a time.")
@@ -63,7 +78,7 @@ def command(
         _tell(report, as_json=as_json, quiet=quiet)
     if as_json and out not in (None, "-"):
         print_json([report.to_dict(notes=False) for report in reports])
-    elif not quiet:
+    elif not quiet and not as_json:
         _summary(reports, out)
     return _status(reports)
 
@@ -89,7 +104,8 @@ def _status(reports: list[Report]) -> int:
 def _tell(report: Report, *, as_json: bool, quiet: bool) -> None:
     """What went wrong with one input, on stderr."""
     damage = report.notes.damage
-    if not quiet:
+    refused = report.error is not None and report.error.code == "damaged"  # --strict: the error tells it
+    if not quiet and not as_json and not refused:
         for note in damage[:_SHOWN]:
             say(f"agenttrace: {report.path}: {_place(note)}{note.code}: {note.detail}")
         if len(damage) > _SHOWN:
@@ -112,8 +128,10 @@ def _summary(reports: list[Report], out: str | None) -> None:
     line = f"{inputs}, {read} read" if read < len(reports) else inputs
     line += f": {traces} trace{'s' * (traces != 1)} with {events} events"
     counts = [f"{count} {code}" for code, count in _counts(reports).items()]
-    where = "nothing written" if not traces else f"to {'stdout' if out in (None, '-') else out}"
-    say(f"{line}, {where}" if not traces else f"{line} {where}" + (f"; notes: {', '.join(counts)}" if counts else ""))
+    if not traces:
+        say(f"{inputs}: nothing read, nothing written")
+        return
+    say(f"{line} to {'stdout' if out in (None, '-') else out}" + (f"; notes: {', '.join(counts)}" if counts else ""))
 
 
 def _counts(reports: list[Report]) -> dict[str, int]:

@@ -20,7 +20,7 @@ _WIDTH = 62
 
 
 @click.command("demo")
-@click.option("-o", "--out", metavar="FILE", help="Keep the trace in NAME.json, too.")
+@click.option("-o", "--out", type=click.Path(), metavar="FILE", help="Keep the trace in NAME.json, too.")
 @common_options
 def command(*, out: str | None, as_json: bool, quiet: bool) -> int:
     """Convert a bundled AutoGen run and show what came out.

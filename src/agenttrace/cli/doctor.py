@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agenttrace.cli.output import common_options, fail, print_json, printable, table
+from agenttrace.cli.output import common_options, fail, print_json, printable, table, warn_of_broken_readers
 from agenttrace.errors import AgentTraceError, ReadError
 from agenttrace.formats import recognise, verdicts
 from agenttrace.notes import Notes
@@ -18,10 +18,11 @@ _SHOWN = 12
 
 
 @click.command("doctor")
-@click.argument("inputs", nargs=-1, required=True, metavar="LOG…")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="LOG…")
 @common_options
 def command(*, inputs: tuple[str, ...], as_json: bool, quiet: bool) -> int:
     """Say why each LOG was, or was not, recognised: what it looks like, what every reader says, what is damaged."""
+    warn_of_broken_readers(quiet=quiet)
     findings: list[dict[str, Any]] = []
     for path in inputs:
         try:
@@ -107,4 +108,5 @@ def _print(finding: dict[str, Any], *, quiet: bool) -> None:
         counts = ", ".join(f"{count} {code}" for code, count in finding["counts"].items()) or "none"
         click.echo(f"  traces {finding['traces']}, events {finding['events']}, notes: {counts}, mapped share {finding['mapped_share']}")
     for note in finding["damage"][:_SHOWN] if "damage" in finding else ():
-        click.echo(printable(f"  {note['code']} {note['source_ref'] or ''}: {note['detail']}"))
+        where = f" {note['source_ref']}" if note["source_ref"] else ""
+        click.echo(printable(f"  {note['code']}{where}: {note['detail']}"))

@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from agenttrace.cli.output import common_options, print_json, printable, table
+from agenttrace.cli.output import common_options, complete_format, print_json, printable, table, warn_of_broken_readers
 from agenttrace.formats import Format, formats, get_format
 
 
 @click.command("formats")
-@click.argument("name", required=False, metavar="[NAME]")
+@click.argument("name", required=False, metavar="[NAME]", shell_complete=complete_format)
 @common_options
 def command(*, name: str | None, as_json: bool, quiet: bool) -> int:
     """List the formats that are read and written, or say how the format NAME is mapped."""
-    del quiet  # a listing has nothing else to say
+    warn_of_broken_readers(quiet=quiet)
     chosen = [get_format(name)] if name else list(formats().values())
     if as_json:
         print_json([_shape(format_) for format_ in chosen])

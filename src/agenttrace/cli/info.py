@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from agenttrace.cli.output import common_options, fail, print_json, progress, table
+from agenttrace.cli.output import common_options, complete_format, fail, print_json, progress, say, table
 from agenttrace.errors import AgentTraceError
 from agenttrace.model import Event, Trace
 from agenttrace.notes import Notes
@@ -19,8 +19,15 @@ _ORIGINS = ("explicit", "derived", "inferred")
 
 
 @click.command("info")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT…")
-@click.option("--from", "format_", default="auto", metavar="NAME", help="The format of the inputs; default: recognise it.")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT…")
+@click.option(
+    "--from",
+    "format_",
+    default="auto",
+    metavar="NAME",
+    shell_complete=complete_format,
+    help="The format of the inputs; default: recognise it.",
+)
 @common_options
 def command(*, inputs: tuple[str, ...], format_: str, as_json: bool, quiet: bool) -> int:
     """Say what is in logs of any known format: agents, events, links, outcome, times.
@@ -37,6 +44,8 @@ def command(*, inputs: tuple[str, ...], format_: str, as_json: bool, quiet: bool
                     rows += found
                     failed += not found
                     damaged += not whole
+                    if not whole and found and not quiet:
+                        say(f"agenttrace: {source.label}: damaged; `agenttrace doctor` says where")
             except AgentTraceError as error:
                 failed += 1
                 fail(error, as_json=as_json)

@@ -14,7 +14,18 @@ from agenttrace.errors import AgentTraceError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["Ticker", "common_options", "fail", "print_json", "printable", "progress", "say", "table"]
+__all__ = [
+    "Ticker",
+    "common_options",
+    "complete_format",
+    "fail",
+    "print_json",
+    "printable",
+    "progress",
+    "say",
+    "table",
+    "warn_of_broken_readers",
+]
 
 _PATIENCE = 1.0  # seconds of work before a progress bar appears
 
@@ -110,7 +121,22 @@ def progress(label: str, total: int, *, quiet: bool) -> Iterator[Ticker]:
         bar.stop()
 
 
+def warn_of_broken_readers(*, quiet: bool) -> None:
+    """A line on stderr for each reader of another package that could not be loaded."""
+    from agenttrace.formats import broken_readers  # noqa: PLC0415 - loads every reader
+
+    for name, reason in broken_readers().items() if not quiet else ():
+        say(f"agenttrace: warning: the reader {name} of another package could not be loaded: {reason}")
+
+
+def complete_format(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[str]:
+    """Names of formats, for shell completion."""
+    from agenttrace.formats import formats  # noqa: PLC0415 - loads every reader
+
+    return [name for name in formats() if name.startswith(incomplete)]
+
+
 def common_options(function: Any) -> Any:
     """``--json`` and ``--quiet``, which every listing has."""
     function = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)
-    return click.option("-q", "--quiet", is_flag=True, help="Print errors only.")(function)
+    return click.option("-q", "--quiet", is_flag=True, help="Leave out tables, summaries and warnings; errors are always told.")(function)

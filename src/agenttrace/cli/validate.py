@@ -11,12 +11,13 @@ from agenttrace.analysis.validation import Issue, validate
 from agenttrace.cli.output import common_options, fail, print_json, progress, say, table
 from agenttrace.codec import split_documents
 from agenttrace.errors import ReadError
+from agenttrace.formats import recognise
 from agenttrace.pipeline import find_inputs
 from agenttrace.sources import Source
 
 
 @click.command("validate")
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT…")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT…")
 @click.option("--strict", is_flag=True, help="Unknown keys are errors, and warnings count.")
 @common_options
 def command(*, inputs: tuple[str, ...], strict: bool, as_json: bool, quiet: bool) -> int:
@@ -52,8 +53,19 @@ def command(*, inputs: tuple[str, ...], strict: bool, as_json: bool, quiet: bool
 def _check(source: Source, strict: bool) -> Iterator[dict[str, Any]]:
     for place, data in split_documents(source.stream()):
         issues = validate(data, strict=strict)
+        if place is None and any(issue.code == "missing_key" and not issue.pointer for issue in issues) and (name := _foreign(source)):
+            issues = [Issue("error", "missing_key", "", f"This is a log of {name}, no AgentTrace yet: `agenttrace convert` it first.")]
         wrong = any(issue.severity == "error" or strict for issue in issues)
         yield {"path": f"{source.label}#{place}" if place else source.label, "valid": not wrong, "issues": issues}
+
+
+def _foreign(source: Source) -> str | None:
+    """The other format that an input is in, if it is in one."""
+    try:
+        name = recognise(source)[0].name
+    except ReadError:
+        return None
+    return name if name != "agenttrace" else None
 
 
 def _shape(result: dict[str, Any]) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def _line(source: Source, line: bytes, place: str, notes: Notes) -> Iterator[Tra
         notes.add("unreadable", place, f"no trace: {error.reason}")
         return
     for repair in repairs:
-        notes.add(repair.code, f"{place}#{repair.pointer}", repair.detail)
+        notes.add(repair.code, f"{place}{repair.pointer}", repair.detail)
     if notes.counting:
         notes.source_leaves += trace_leaves(trace)
     yield trace

@@ -40,7 +40,9 @@ def validate(trace: Trace | bytes | str | os.PathLike[str], *, strict: bool = Fa
     try:
         document = orjson.loads(plain)
     except orjson.JSONDecodeError as error:
-        return [Issue("error", "no_json", "", f"This is no JSON: {error}.")]
+        several = codec.holds_lines(plain)
+        reason = "These are several JSON lines: check each, as `agenttrace validate` does" if several else f"This is no JSON: {error}"
+        return [Issue("error", "no_json", "", f"{reason}.")]
     return validate_document(document, strict=strict)
 
 

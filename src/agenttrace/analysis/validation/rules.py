@@ -60,7 +60,7 @@ RULES: dict[str, Rule] = {
         "error", "receives_msg starts at a Message, trigger_toolcall ends at a ToolCall, spawn_subtask touches a SubtaskUpdate."
     ),
     "explicit_confidence": Rule("error", "A link that is explicit has confidence 1."),
-    "repeated_edge": Rule("warning", "What source_event_id and depends_on say already is not repeated as a link."),
+    "repeated_edge": Rule("warning", "What source_event_id, depends_on and parent_task_id say already is not repeated as a link."),
     # artifacts and subtasks
     "duplicate_artifact": Rule("error", "A pair of artifact_id and version stands once."),
     "artifact_source": Rule("error", "source_event_id names an event before the artifact."),

@@ -117,8 +117,7 @@ def check_links(links: Placed, events: Placed, add: Add) -> None:
     if not links:
         return
     place = {event["event_id"]: index for index, event in events}
-    kinds = {event["event_id"]: event["data"]["type"] for _, event in events}
-    stated = {(data["source_event_id"], event["event_id"]) for _, event in events if (data := event["data"]).get("source_event_id")}
+    data = {event["event_id"]: event["data"] for _, event in events}
     seen: set[tuple[str, str, str]] = set()
     for index, link in links:
         at = f"/dependency_links/{index}"
@@ -135,11 +134,23 @@ def check_links(links: Placed, events: Placed, add: Add) -> None:
         if (source, target, kind) in seen:
             add(issue("duplicate_link", at, "The same link stands before."))
         seen.add((source, target, kind))
-        _link_kind(kind, kinds[source], kinds[target], at, add)
+        _link_kind(kind, data[source]["type"], data[target]["type"], at, add)
         if link["origin"] == "explicit" and link.get("confidence") not in (None, 1):
             add(issue("explicit_confidence", f"{at}/confidence", "A link that the source states has confidence 1."))
-        if (source, target) in stated:
-            add(issue("repeated_edge", at, "The target's source_event_id says this already."))
+        if field := _stated(source, data[source], data[target]):
+            add(issue("repeated_edge", at, f"The target's {field} says this already."))
+
+
+def _stated(source_id: str, source: Item, target: Item) -> str | None:
+    """The field of the target that holds the edge from the source already, if one does."""
+    if target.get("source_event_id") == source_id:
+        return "source_event_id"
+    name = source.get("subtask_id")
+    if name is None or target["type"] != "subtask":
+        return None
+    if name in (target.get("depends_on") or ()):
+        return "depends_on"
+    return "parent_task_id" if target.get("parent_task_id") == name else None
 
 
 def _link_kind(kind: str, source: str, target: str, at: str, add: Add) -> None:

@@ -74,7 +74,7 @@ def _read_lines(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:
             notes.drop("unreadable", ref, "no dump of a known shape", value)
             continue
         builder = _builder(source, notes, match.variant, number)
-        fill(builder, notes, match.variant, value, f"{ref}#")
+        fill(builder, notes, match.variant, value, ref)
         yield builder.build()
 
 

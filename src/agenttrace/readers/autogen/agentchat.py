@@ -177,7 +177,7 @@ class Conversation:
         if calls or results:
             ids = {item.get("id", item.get("call_id")) for item in (*calls, *results) if isinstance(item, dict)}
             if ids <= self._call_ids:
-                self._notes.add("copy", ref, f"the {len(calls)} calls and {len(results)} results that the summary repeats")
+                self._notes.add("copy", ref, f"calls ({len(calls)}) and results ({len(results)}) that the summary repeats")
             else:
                 self._request({"content": list(calls)}, f"{ref}/tool_calls", source)
                 self._execution({"content": list(results)}, f"{ref}/results", source)

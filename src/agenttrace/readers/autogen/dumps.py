@@ -150,24 +150,32 @@ def _chat_result(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> No
     spoken = [text for text in value.get("human_input") or () if isinstance(text, str) and text in texts]
     if spoken:
         notes.add("copy", f"{at}/human_input", f"{len(spoken)} inputs that stand in the chat as messages")
-    rest = {**value, "human_input": [text for text in value.get("human_input") or () if text not in spoken] or None}
-    builder.meta(final_answer=value.get("summary"), usage=_total_usage(value.get("cost")))
+    usage, cost = _total_usage(value.get("cost"))
+    rest = {**value, "cost": cost, "human_input": [text for text in value.get("human_input") or () if text not in spoken] or None}
+    builder.meta(final_answer=value.get("summary"), usage=usage)
     _leftovers(builder, notes, rest, ("chat_history", "summary"), at)
 
 
-def _total_usage(cost: Any) -> Usage | None:
-    """The total that ChatResult states; tokens only where one model was used, since no sum of ours is wanted."""
+def _total_usage(cost: Any) -> tuple[Usage | None, Any]:
+    """The total that ChatResult states, and what of ``cost`` it does not hold.
+
+    Tokens only where one model was used, since no sum of ours is wanted.
+    """
     total = cost.get("usage_including_cached_inference") if isinstance(cost, dict) else None
     if not isinstance(total, dict):
-        return None
-    amount = total.get("total_cost")
+        return None, cost
+    fields: dict[str, Any] = {}
+    rest = dict(total)
+    amount = rest.get("total_cost")
+    if isinstance(amount, int | float) and not isinstance(amount, bool):
+        fields["cost_usd"] = rest.pop("total_cost")
     models = [(name, figures) for name, figures in total.items() if isinstance(figures, dict)]
-    fields: dict[str, Any] = {"cost_usd": amount if isinstance(amount, int | float) and not isinstance(amount, bool) else None}
     if len(models) == 1:
         name, figures = models[0]
-        tokens = ("prompt_tokens", "completion_tokens", "total_tokens")
-        fields |= {"model": name, **{key: figures[key] for key in tokens if type(figures.get(key)) is int}}
-    return Usage(**fields) if any(value is not None for value in fields.values()) else None
+        tokens = [key for key in ("prompt_tokens", "completion_tokens", "total_tokens") if type(figures.get(key)) is int]
+        fields |= {"model": name, **{key: figures[key] for key in tokens}}
+        rest[name] = {key: figure for key, figure in figures.items() if key not in tokens}
+    return (Usage(**fields) if fields else None), {**cost, "usage_including_cached_inference": rest}
 
 
 # -- benchmark files around 0.2 conversations --------------------------------------------
