@@ -118,13 +118,23 @@ def test_types_of_records_are_counted_in_extra(builder: TraceBuilder) -> None:
 # -- ids ------------------------------------------------------------------------------------------
 
 
+def test_without_a_source_the_id_is_made_of_the_content() -> None:
+    def built(text: str) -> str:
+        builder = TraceBuilder("test", number=2)
+        builder.message("a", text)
+        return builder.build().trace_id
+
+    assert built("one") == built("one")
+    assert built("one") != built("two")
+    assert built("one").endswith("-2")
+
+
 @pytest.mark.parametrize(
     ("arguments", "trace_id"),
     [
         ({"trace_id": "run 1", "source": SourceInfo(sha256="ab" * 32)}, "run 1"),
         ({"source": SourceInfo(sha256="0123456789abcdef" * 4)}, "0123456789abcdef-1"),
         ({"source": SourceInfo(sha256="0123456789abcdef" * 4), "number": 3}, "0123456789abcdef-3"),
-        ({"number": 2}, "test-2"),
     ],
 )
 def test_the_trace_id_is_the_source_s_own_or_made_of_its_hash(arguments: dict[str, Any], trace_id: str) -> None:

@@ -146,9 +146,9 @@ def test_a_large_trace_is_read_back(tmp_path: Path, suffix: str) -> None:
     assert read_back(path) == [trace]
 
 
-def many_events(count: int) -> tuple[Event, ...]:
-    """Events with texts that do not compress well."""
-    texts = (hashlib.sha512(str(number).encode()).hexdigest() for number in range(count))
+def many_events(count: int, start: int = 0) -> tuple[Event, ...]:
+    """Events with texts that do not compress well; another ``start`` gives other texts."""
+    texts = (hashlib.sha512(str(number).encode()).hexdigest() for number in range(start, start + count))
     return tuple(Event(event_id=f"e{number}", data=Message(receiver_ids=(), content=text)) for number, text in enumerate(texts))
 
 
@@ -165,7 +165,7 @@ def damaged(path: Path, keep: float) -> list[Trace]:
 @pytest.mark.parametrize("suffix", ["jsonl.gz", "jsonl.zst"])
 @pytest.mark.parametrize("keep", [0.6, 0.9999])
 def test_a_cut_compressed_file_of_lines_gives_its_first_traces_and_a_note(tmp_path: Path, suffix: str, keep: float) -> None:
-    some = [empty_trace(trace_id=str(number), events=many_events(1000)) for number in range(6)]
+    some = [empty_trace(trace_id=str(number), events=many_events(1000, start=number * 1000)) for number in range(6)]
     save(some, tmp_path / f"t.{suffix}")
     found = damaged(tmp_path / f"t.{suffix}", keep)
     whole = [trace for trace in found if trace in some]

@@ -493,7 +493,14 @@ def test_what_is_no_json_is_an_issue(data: bytes) -> None:
 
 
 def test_every_rule_is_broken_by_a_mutation() -> None:
-    assert {mutation.code for mutation in MUTATIONS} | {"no_json"} == set(RULES)
+    assert {mutation.code for mutation in MUTATIONS} | {"no_json", "too_deep"} == set(RULES)
+
+
+def test_what_is_nested_too_deeply_is_told_once() -> None:
+    nested: list[object] = []
+    for _ in range(900):
+        nested = [nested]
+    assert told(validate_document(full_document() | {"events": nested})) == [("error", "too_deep", "")]
 
 
 def test_mutations_have_names_of_their_own() -> None:

@@ -18,6 +18,8 @@ up or leave out goes to the notes.
 from __future__ import annotations
 
 import hashlib
+import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -60,6 +62,7 @@ EVERYONE: Final = _Everyone()
 Who takes part is decided when the trace is built: for frameworks whose teams do not
 change during a run. Where agents come and go, name the receivers."""
 
+_LONG_NUMBER = re.compile(r"\d{19}")
 _PASSIVE_ROLES = frozenset({"environment", "tool"})
 
 
@@ -110,9 +113,11 @@ class TraceBuilder:
 
     def meta(self, *, extra: Mapping[str, Any] | None = None, **fields: Any) -> None:
         """Set fields of TraceMeta; null values set nothing. ``extra`` is merged."""
-        for name in fields:
+        for name, value in list(fields.items()):
             if name not in TraceMeta.__struct_fields__:
                 raise _no_field("TraceMeta", name)
+            if name in ("start_time", "end_time") and value is not None:
+                fields[name] = self._run_time(name, value)
         self._meta.update((key, value) for key, value in fields.items() if value is not None)
         if extra:
             self._meta_extra.update(extra)
@@ -215,8 +220,9 @@ class TraceBuilder:
         if tool is None:
             tool = "unknown"
             self.notes.add("made_up", source_ref, "tool_name unknown: the source names no tool", event_id)
-        if executor is not None and executor not in self._agents:
-            self._agents[executor] = {}
+        for agent_id in (caller, executor):
+            if agent_id is not None and agent_id not in self._agents:
+                self._agents[agent_id] = {}
         data = ToolCall(tool_call_id=call_id, caller_id=caller, executor_id=executor, tool_name=tool, arguments=parsed, attempt=attempt)
         self._add(data, caller, event_id, timestamp, turn_id, usage, source_ref, fields)
         self._open_calls.setdefault(call_id, []).append(self._events[-1])
@@ -357,6 +363,17 @@ class TraceBuilder:
         self._by_id[made_up] = None
         return made_up
 
+    def _run_time(self, name: str, text: str) -> str | None:
+        """A time of the run in normal form. What is no time is kept in the run's ``extra`` and noted."""
+        time = parse_time(text) if isinstance(text, str) else None
+        if time is None:
+            self._meta_extra[name] = text
+            self.notes.add("aside", None, f"{name} of the run is no time that can be read")
+        else:
+            self._zoned += time[-1] == "Z"
+            self._naive += time[-1] != "Z"
+        return time
+
     def _time(self, text: str, name: str, ref: str | None, event: Event) -> str | None:
         """A time in normal form. What is no time is kept in ``extra`` and noted."""
         if type(text) is not str:
@@ -378,6 +395,10 @@ class TraceBuilder:
         self._address_everyone()
         if self._naive and self._zoned:
             separate_naive_times(self._events, self.notes)
+            for name in ("start_time", "end_time"):
+                if not (self._meta.get(name) or "Z").endswith("Z"):
+                    self._meta_extra[name] = self._meta.pop(name)
+                    self.notes.add("naive_time", None, f"{name} of the run has no zone, others have; kept in `meta.extra`")
         elif self._naive:
             self.notes.add("naive_time", None, f"{self._naive} times without a zone, kept as they are")
         events = in_order(self._events)
@@ -430,8 +451,9 @@ def _arguments(arguments: Any) -> tuple[Any, bool]:
     if not isinstance(arguments, str):
         return arguments, False
     try:
-        parsed = orjson.loads(arguments)
-    except orjson.JSONDecodeError:
+        # orjson makes floats of integers beyond 64 bits.
+        parsed = orjson.loads(arguments) if not _LONG_NUMBER.search(arguments) else json.loads(arguments)
+    except (ValueError, RecursionError):
         return arguments, True
     return (parsed, False) if isinstance(parsed, dict) else (arguments, False)
 

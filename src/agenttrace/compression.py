@@ -9,14 +9,14 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
 import zstandard
 
 from agenttrace.errors import ReadError
 
-__all__ = ["DAMAGED", "MAX_BYTES", "compress", "decompress", "expanded_stream", "kind_of", "open_writer", "suffix_of"]
+__all__ = ["MAX_BYTES", "compress", "decompress", "expanded_stream", "kind_of", "nothing_expanded", "open_writer", "suffix_of"]
 
 MAX_BYTES = 2 << 30
 """Most bytes of one document that are held in memory: 2 GiB."""
@@ -24,8 +24,8 @@ MAX_BYTES = 2 << 30
 _MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
 _CHUNK = 1 << 20
 
-DAMAGED = (OSError, EOFError, zlib.error, zstandard.ZstdError)
-"""What reading a damaged stream raises."""
+_FEED = 1 << 12  # a zst block of four bytes may stand for 128 KiB
+_DAMAGED = (OSError, EOFError, zlib.error, zstandard.ZstdError)
 
 
 def kind_of(head: bytes) -> str | None:
@@ -64,65 +64,77 @@ def decompress(data: bytes, path: str | None, limit: int = MAX_BYTES) -> tuple[b
     size = 0
     damage = None
     try:
-        for part in _expand_gzip(data) if kind == "gz" else _expand_zstd(data):
+        for part in _expand(io.BytesIO(data), kind):
             parts.append(part)
             size += len(part)
             if size > limit:
                 raise too_large(path, limit)
-    except DAMAGED as error:
+    except _DAMAGED as error:
         damage = f"the {kind} data is damaged: {str(error) or type(error).__name__}"
     if not size and damage:
-        raise ReadError("compressed", path, None, damage, "expand it with another tool, or make it anew")
+        raise nothing_expanded(path, damage)
     return b"".join(parts), damage
 
 
-def _expand_gzip(data: bytes) -> Iterator[bytes]:
-    """Piece by piece; a cut stream gives all it holds before it raises."""
-    rest = data
-    while rest.startswith(b"\x1f\x8b"):
-        member = zlib.decompressobj(wbits=31)
-        while not member.eof:
-            part = member.decompress(rest, _CHUNK)
-            rest = member.unconsumed_tail
-            if not part and not rest and not member.eof:
-                raise EOFError("it ends early")
-            yield part
-        rest = member.unused_data.lstrip(b"\0")
-    if rest:
-        raise EOFError("something else follows it")
+def nothing_expanded(path: str | None, damage: str) -> ReadError:
+    """The error for compressed data of which nothing could be read."""
+    return ReadError("compressed", path, None, damage, "expand it with another tool, or make it anew")
 
 
-def _expand_zstd(data: bytes) -> Iterator[bytes]:
-    stream = expanded_stream(io.BytesIO(data), "zst")
-    while part := stream.read(_CHUNK):
-        yield part
-    if not _zstd_complete(data):
+def expanded_stream(raw: BinaryIO, kind: str | None, on_damage: Callable[[str], None]) -> BinaryIO:
+    """A readable stream of the expanded bytes behind ``raw``; closing it closes ``raw``.
+
+    A damaged stream ends where nothing more can be expanded, after ``on_damage`` was told why.
+    """
+    if kind is None:
+        return raw
+    return io.BufferedReader(_Pieces(raw, kind, on_damage), _CHUNK)
+
+
+def _expand(raw: BinaryIO, kind: str) -> Iterator[bytes]:
+    """The expanded bytes, piece by piece and bounded; a cut stream gives all it holds before it raises."""
+    member: Any = None
+    while chunk := raw.read(_FEED):
+        while chunk:
+            if member is None:
+                chunk = chunk.lstrip(b"\0") if kind == "gz" else chunk
+                if not chunk:
+                    break
+                member = zlib.decompressobj(wbits=31) if kind == "gz" else zstandard.ZstdDecompressor().decompressobj()
+            part = member.decompress(chunk, _CHUNK) if kind == "gz" else member.decompress(chunk)
+            if part:
+                yield part
+            chunk = member.unused_data if member.eof else member.unconsumed_tail if kind == "gz" else b""
+            if member.eof:
+                member = None
+    if member is not None:
         raise EOFError("it ends early")
 
 
-def _zstd_complete(data: bytes) -> bool:
-    """The stream reader of zstandard takes a cut stream without a word; the raw decompressor tells."""
-    rest = data
-    while rest:
-        decompressor = zstandard.ZstdDecompressor().decompressobj()
-        try:
-            decompressor.decompress(rest)
-        except zstandard.ZstdError:
-            return True  # trailing bytes that are no frame: reported by the reader of the stream
-        if not decompressor.eof:
-            return False
-        rest = decompressor.unused_data
-    return True
+class _Pieces(io.RawIOBase):
+    """Expanded pieces as a raw stream."""
 
+    def __init__(self, raw: BinaryIO, kind: str, on_damage: Callable[[str], None]) -> None:
+        self._raw, self._kind, self._on_damage = raw, kind, on_damage
+        self._pieces = _expand(raw, kind)
+        self._rest = b""
 
-def expanded_stream(raw: BinaryIO, kind: str | None) -> BinaryIO:
-    """A readable stream of the expanded bytes behind ``raw``."""
-    if kind == "gz":
-        return gzip.GzipFile(fileobj=raw, mode="rb")  # type: ignore[return-value]  # typeshed: no BinaryIO, but one
-    if kind == "zst":
-        reader = zstandard.ZstdDecompressor().stream_reader(raw, read_across_frames=True, closefd=False)
-        return io.BufferedReader(reader)  # for readline
-    return raw
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self._rest:
+            try:
+                self._rest = next(self._pieces, b"")
+            except _DAMAGED as error:
+                self._on_damage(f"the {self._kind} data is damaged: {str(error) or type(error).__name__}")
+        size = min(len(buffer), len(self._rest))
+        buffer[:size], self._rest = self._rest[:size], self._rest[size:]
+        return size
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
 
 
 def open_writer(raw: BinaryIO, kind: str | None) -> BinaryIO:

@@ -32,12 +32,13 @@ class Repair(NamedTuple):
 
 
 class _Slot(NamedTuple):
-    """What may stand under a key: nested structs (one, or by their ``type``), a collection of them, or a plain value."""
+    """What may stand under a key: nested structs (one, or by their ``type``), a collection of them, a whole number, or anything."""
 
     one: type | None = None
     by_tag: dict[str, type] | None = None
     many: bool = False
     collection: bool = False
+    whole: bool = False
 
 
 def pointer(*parts: object) -> str:
@@ -73,9 +74,11 @@ def _repair(value: dict[str, Any], struct: type, at: tuple[object, ...], repairs
     for key, item in value.items():
         slot = slots.get(key)
         if slot is None:
-            strays[key] = item
+            strays[_free(key, strays)] = item
         elif item is None and slot.collection:
             continue
+        elif slot.whole and type(item) is float and item.is_integer():
+            fixed[key] = int(item)  # JSON has one kind of number: 5.0 is 5
         else:
             fixed[key] = _repair_slot(item, slot, (*at, key), repairs, strays)
     _keep_strays(strays, fixed, "extra" in slots, at, repairs, value)
@@ -97,7 +100,7 @@ def _repair_slot(item: Any, slot: _Slot, at: tuple[object, ...], repairs: list[R
     # A struct without `extra` of its own hands its unknown keys up, under their path.
     path = f"{at[-2]}.{at[-1]}" if isinstance(at[-1], int) else at[-1]
     for key, stray in fixed.pop(_UP, {}).items():
-        strays[f"{path}.{key}"] = stray
+        strays[_free(f"{path}.{key}", strays)] = stray
     return fixed
 
 
@@ -114,13 +117,17 @@ def _keep_strays(
     else:
         extra = dict(fixed["extra"]) if isinstance(fixed.get("extra"), dict) else {}
         for key, item in strays.items():
-            name = key
-            while name in extra:
-                name += "~"
-            extra[name] = item
+            extra[_free(key, extra)] = item
         fixed["extra"] = extra
     own = [key for key in strays if key in value]  # the others were told where they stood
     repairs += [Repair("aside", pointer(*at, key), "unknown key, moved to the nearest `extra`") for key in own]
+
+
+def _free(name: str, taken: dict[str, Any]) -> str:
+    """``name``, or the first of ``name~``, ``name~~`` … that is not taken."""
+    while name in taken:
+        name += "~"
+    return name
 
 
 @cache
@@ -143,6 +150,8 @@ def _slot(hint: Any) -> _Slot:
             return _Slot(by_tag={str(a.__struct_config__.tag): a for a in structs})
         if structs:
             return _Slot(one=structs[0])
+        if int in arguments and float not in arguments:
+            return _Slot(whole=True)
         lists = [a for a in arguments if get_origin(a) is tuple]
         return _slot(lists[0])._replace(collection=False) if lists else _Slot()
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
@@ -166,7 +175,10 @@ def json_safe(value: Any, found: list[Repair]) -> Any:
             found.append(Repair("replaced", pointer(*at), f"the number {item} became null"))
             holder[key] = None
         elif isinstance(item, dict):
-            holder[key] = safe = {_safe_text(str(word), at, found): part for word, part in item.items()}
+            safe: dict[str, Any] = {}
+            holder[key] = safe
+            for word, part in item.items():
+                safe[_free(_safe_text(str(word), at, found), safe)] = part
             stack.extend((safe, word, (*at, word)) for word in reversed(safe))
         elif isinstance(item, list | tuple):
             holder[key] = listed = list(item)

@@ -40,7 +40,7 @@ def in_order(events: Sequence[Event]) -> tuple[Event, ...]:
         if time is not None:
             latest = time
         keys.append(latest)
-    if all(earlier <= later for earlier, later in pairwise(keys)) and len({len(key) for key in keys}) <= 2:
+    if all(earlier <= later for earlier, later in pairwise(keys)) and len({len(key) for key in keys if key}) <= 1:
         return tuple(events)
     order = sorted(range(len(keys)), key=lambda index: order_key(keys[index]) if keys[index] else "")
     ordered = tuple(events[index] for index in order)

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, NamedTuple
@@ -22,7 +24,7 @@ from agenttrace.notes import Notes, measure
 from agenttrace.reprs import parse_repr
 from agenttrace.sources import Source, decode_text
 
-__all__ = ["Look", "Parsed", "document", "excerpt", "look", "parse", "records"]
+__all__ = ["Look", "Parsed", "document", "excerpt", "look", "note_damage", "parse", "records"]
 
 LOOKED_THROUGH = 256 << 10
 """Documents, or lines, up to this many bytes are looked through for keys given twice and integers beyond 64 bits.
@@ -32,6 +34,7 @@ The look costs a third of a conversion, and what has such things was written by 
 
 _SAMPLE = 20
 _PRINTED = re.compile(rb"\s*[A-Za-z_][\w.]{0,80}\(")
+_BLANK = b" \t\r\n\0"
 _CONTROL = bytes(byte for byte in range(27) if byte < 9 or byte > 13)
 _SMALL = 64 << 20
 
@@ -97,6 +100,13 @@ def records(source: Source, notes: Notes) -> Iterator[tuple[str, Any]]:
         for number, line in enumerate(stream, 1):
             if line.strip():
                 yield from _line(line, f"line:{number}", notes)
+    note_damage(source, notes)
+
+
+def note_damage(source: Source, notes: Notes) -> None:
+    """After streaming: note that the compressed stream was not whole."""
+    if source.damage:
+        notes.add("salvaged", None, source.damage)
 
 
 def _line(line: bytes, place: str, notes: Notes) -> Iterator[tuple[str, Any]]:
@@ -131,8 +141,8 @@ def _look(source: Source) -> Look:
 def _is_binary(head: bytes) -> bool:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return False
-    start = head[:4096]
-    return head.startswith(b"SQLite format 3\0") or len(start.translate(None, _CONTROL)) < 0.9 * len(start)
+    text = head[:4096].replace(b"\0", b"")  # NUL bytes stand in logs that a crash left half-written
+    return head.startswith(b"SQLite format 3\0") or len(text.translate(None, _CONTROL)) < 0.9 * len(text)
 
 
 def _first_rows(source: Source) -> list[Any]:
@@ -143,7 +153,7 @@ def _first_rows(source: Source) -> list[Any]:
         return []
     rows: list[Any] = []
     with source.stream() as stream:
-        lines = (line.removeprefix(b"\xef\xbb\xbf") for line in stream if line.strip())
+        lines = (line.removeprefix(b"\xef\xbb\xbf") for line in stream if line.strip(_BLANK))
         sample = list(islice(lines, _SAMPLE))
     if len(sample) < 2:
         return []
@@ -159,8 +169,8 @@ def _first_rows(source: Source) -> list[Any]:
 def _look_whole(source: Source) -> Look:
     parsed = parse(source.data)
     repairs = parsed.repairs
-    if source.expansion_damage:
-        repairs.insert(0, Repair("salvaged", "", source.expansion_damage))
+    if source.damage:
+        repairs.insert(0, Repair("salvaged", "", source.damage))
     lines = _sample_lines(source.data) if repairs or not parsed.values else []
     if lines:
         return Look("jsonl", sample=lines)
@@ -211,6 +221,7 @@ class Parsed(NamedTuple):
 
 def parse(data: bytes) -> Parsed:
     """The JSON in ``data``, mended where it is not quite JSON; no values when there is none."""
+    data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         value = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -219,41 +230,57 @@ def parse(data: bytes) -> Parsed:
     if len(data) <= LOOKED_THROUGH:
         size = measure(value)
         if _may_repeat_keys(data, size.keys) and (names := repeated_keys(data)):
-            repairs.append(Repair("unreadable", "", f"keys given twice in one object, the last one counts: {', '.join(names)}"))
+            repairs.append(_repeated(names))
         if size.huge:  # orjson makes floats of integers beyond 64 bits
-            value = json.loads(data)
+            with suppress(ValueError, RecursionError):
+                value = _Decoder([]).decode(data.decode())
     return Parsed([value], repairs)
 
 
 def _may_repeat_keys(data: bytes, keys: int) -> bool:
     """Whether more keys are written in JSON bytes than were decoded.
 
-    Written keys are closing quotes before a colon, less those inside strings, which are escaped.
+    Written keys are closing quotes before a colon, less those inside strings, which are
+    escaped. Counting fixed bytes is fast; only where that cannot be right is looked closely.
     """
-    written = data.count(b'":')
+    written = data.count(b'":') + data.count(b'" :')
     if written > keys:
-        written -= data.count(b'\\":')
-    elif written < keys:
-        written += data.count(b'" :') - data.count(b'\\" :')
+        written -= data.count(b'\\":') + data.count(b'\\" :')
+    if written < keys:
+        written = len(_KEY_END.findall(data))
     return written > keys
+
+
+def _repeated(names: list[str]) -> Repair:
+    return Repair("unreadable", "", f"keys given twice in one object, the last one counts: {', '.join(names)}")
 
 
 def repeated_keys(data: bytes) -> list[str]:
     """The first few keys that stand twice in one object."""
     names: list[str] = []
-
-    def pairs(items: list[tuple[str, Any]]) -> None:
-        seen: set[str] = set()
-        for key, _ in items:
-            if key in seen and len(names) < 5 and key not in names:
-                names.append(excerpt(key, 60))
-            seen.add(key)
-
-    try:
-        json.loads(data, object_pairs_hook=pairs)
-    except (ValueError, RecursionError):
-        return []
+    with suppress(ValueError, RecursionError):
+        _Decoder(names).decode(data.decode("utf-8", "replace"))
     return names
+
+
+class _Decoder(json.JSONDecoder):
+    """The decoder of the standard library, lenient about control characters and endless numbers; repeated keys go to ``names``."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__(strict=False, parse_int=_integer, object_pairs_hook=self._pairs)
+        self._names = names
+
+    def _pairs(self, items: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(items)
+        if len(made) < len(items):
+            counts = Counter(key for key, _ in items)
+            self._names += [excerpt(key, 60) for key, count in counts.items() if count > 1][: 5 - len(self._names)]
+        return made
+
+
+def _integer(digits: str) -> int | str:
+    """An integer; Python refuses thousands of digits, they stay a text."""
+    return int(digits) if len(digits) <= _LONGEST_INTEGER else digits
 
 
 def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
@@ -268,7 +295,8 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
     if text[:1] not in ("{", "["):
         return [], []
     values: list[Any] = []
-    decoder = json.JSONDecoder(strict=False)
+    names: list[str] = []
+    decoder = _Decoder(names)
     position = 0
     while position < len(text):
         try:
@@ -278,7 +306,7 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
             break
         except json.JSONDecodeError:
             rest = text[position:]
-            value, cut = close_truncated(rest) if rest[0] in "{[" else (None, None)
+            value, cut = close_truncated(rest, decoder) if rest[0] in "{[" else (None, None)
             if cut is not None:
                 values.append(value)
                 repairs.append(cut)
@@ -289,17 +317,21 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
         position = end
         while position < len(text) and text[position] in " \t\r\n\0,":
             position += 1
+    if names:
+        repairs.append(_repeated(names))
     if len(values) > 1:
         repairs.append(Repair("salvaged", "", f"{len(values)} JSON documents run together in one text"))
     return [json_safe(value, repairs) for value in values], repairs
 
 
+_KEY_END = re.compile(rb'(?<!\\)(?:\\\\)*"\s*:')
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _DEEPEST = 900
+_LONGEST_INTEGER = 4000
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|NaN|-?Infinity")
 
 
-def close_truncated(text: str) -> tuple[Any, Repair | None]:
+def close_truncated(text: str, decoder: json.JSONDecoder) -> tuple[Any, Repair | None]:
     """A JSON text that is cut or broken, closed at its last whole value.
 
     Returns the value and a repair that says where; or (None, None) when nothing stands before the break.
@@ -313,7 +345,7 @@ def close_truncated(text: str) -> tuple[Any, Repair | None]:
     if not scan.safe:
         return None, None
     try:
-        value = json.JSONDecoder(strict=False).decode(text[: scan.safe] + scan.closers)
+        value = decoder.decode(text[: scan.safe] + scan.closers)
     except (json.JSONDecodeError, RecursionError):
         return None, None
     lost = text[scan.safe :].strip(" \t\r\n,")
@@ -368,6 +400,7 @@ class _Scan:
 
 
 def excerpt(text: str, length: int = 80) -> str:
-    """The beginning of a text, quoted, on one line, with control characters escaped: safe to show."""
+    """The beginning of a text, quoted, on one line, with what is not printable escaped: safe to show."""
     folded = " ".join(text[: length * 4].split())
-    return json.dumps(folded if len(folded) <= length else folded[: length - 1] + "…", ensure_ascii=False)
+    quoted = json.dumps(folded if len(folded) <= length else folded[: length - 1] + "…", ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in quoted)

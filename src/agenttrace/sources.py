@@ -32,6 +32,7 @@ class Source:
     Attributes:
         name: relative to the argument given, with ``/`` separators, never absolute.
         path: where it lies, or None for bytes and standard input.
+        damage: why the expanded bytes are not whole, once that is known, else None.
         memo: a place where parsers keep what they found, so that recognising and reading parse once.
     """
 
@@ -40,6 +41,7 @@ class Source:
         self.name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         self.path = path
         self.memo: dict[str, Any] = {}
+        self.damage: str | None = None
         self._raw = data
 
     @classmethod
@@ -81,13 +83,11 @@ class Source:
         """The first 64 KiB, expanded where compressed."""
         if self._raw is not None or "raw" in self.__dict__ or "data" in self.__dict__:
             return self.data[:HEAD_BYTES]
-        try:
-            with self.stream() as stream:
-                return stream.read(HEAD_BYTES) or b""
-        except ReadError:
-            raise
-        except compression.DAMAGED as error:
-            raise ReadError("compressed", self.label, None, f"cannot be expanded: {error}") from None
+        with self.stream() as stream:
+            head = stream.read(HEAD_BYTES) or b""
+        if not head and self.damage:
+            raise compression.nothing_expanded(self.label, self.damage)
+        return head
 
     @cached_property
     def raw(self) -> bytes:
@@ -96,15 +96,9 @@ class Source:
 
     @cached_property
     def data(self) -> bytes:
-        """All bytes, expanded. ``expansion_damage`` says whether the end is missing."""
-        data, self._damage = compression.decompress(self.raw, self.label)
+        """All bytes, expanded. ``damage`` says whether the end is missing."""
+        data, self.damage = compression.decompress(self.raw, self.label)
         return data
-
-    @property
-    def expansion_damage(self) -> str | None:
-        """Why the expanded bytes are not whole, or None."""
-        self.data  # noqa: B018 - expands
-        return self._damage
 
     @cached_property
     def sha256(self) -> str:
@@ -129,7 +123,10 @@ class Source:
         if self._raw is not None or "raw" in self.__dict__:
             return io.BytesIO(self.data)
         raw = self._open()
-        return compression.expanded_stream(raw, compression.kind_of(raw.peek(4)[:4]))  # type: ignore[attr-defined]
+        return compression.expanded_stream(raw, compression.kind_of(raw.peek(4)[:4]), self._set_damage)  # type: ignore[attr-defined]
+
+    def _set_damage(self, reason: str) -> None:
+        self.damage = reason
 
     def forget(self) -> None:
         """Let go of bytes and parsed values, so that a batch holds one input at a time. Standard input stays."""
@@ -193,7 +190,10 @@ def decode_text(data: bytes) -> tuple[str, str, str | None]:
         pass
     else:
         wide = [character for character in chinese if character > "\x7f"]
-        if sum("\u3000" <= character <= "\u9fff" or character > "\uff00" for character in wide) >= 0.9 * len(wide):
+        # Chinese text is in the Chinese blocks, and seldom has trail bytes that are Latin letters.
+        expected = sum("\u3000" <= character <= "\u9fff" or character > "\uff00" for character in wide)
+        high = sum(character.encode("gb18030")[1] > 0x7F for character in wide)
+        if expected >= 0.9 * len(wide) and high >= 0.5 * len(wide):
             return chinese, "gb18030", "no UTF-8; read as GB18030"
     return data.decode("latin-1"), "latin-1", "no UTF-8; read byte for byte as Latin-1"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from agenttrace import codec
 from agenttrace.errors import ModelError, ReadError
@@ -15,7 +16,7 @@ from agenttrace.fidelity import trace_leaves
 from agenttrace.formats import Format, Match
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
-from agenttrace.salvage import document, look, records
+from agenttrace.salvage import document, excerpt, look, note_damage, parse, records
 from agenttrace.sources import Source
 
 __all__ = ["FORMAT"]
@@ -51,6 +52,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
         for number, line in enumerate(stream, 1):
             if line.strip():
                 yield from _line(source, line, f"line:{number}", notes)
+    note_damage(source, notes)
 
 
 def _document(source: Source, notes: Notes) -> Iterator[Trace]:
@@ -63,6 +65,7 @@ def _document(source: Source, notes: Notes) -> Iterator[Trace]:
         return
     for repair in repairs:
         notes.add(repair.code, repair.pointer, repair.detail)
+    note_damage(source, notes)
     if notes.counting:
         notes.source_leaves += trace_leaves(trace)
     yield trace
@@ -75,15 +78,60 @@ def _salvaged(source: Source, notes: Notes, error: ModelError) -> Iterator[Trace
     if not values or (seen.kind == "json" and not seen.repairs):
         raise ReadError("invalid", source.label, error.place, error.reason, error.hint)
     for place, value in values:
-        yield from _line(source, codec.encode_value(value), place, notes)
+        yield from _line(source, codec.encode_value(_completed(value, place, notes)), place, notes)
+
+
+def _completed(value: Any, place: str, notes: Notes) -> Any:
+    """What a cut document still lacks: empty lists for those that never came, and no half-written last item."""
+    if not isinstance(value, dict):
+        return value
+    value = {"agent_instances": [], "events": [], "dependency_links": [], "extra": {}, **value}
+    for key, needed in (("agent_instances", ("agent_id",)), ("events", ("event_id", "data")), ("dependency_links", _LINK)):
+        items = value[key]
+        if isinstance(items, list) and items and not _has(items[-1], needed):
+            value[key] = items[:-1]
+            notes.add("unreadable", f"{place}/{key}/{len(items) - 1}", f"half-written: {excerpt(str(items[-1]))}")
+    _unhook(value, place, notes)
+    return value
+
+
+def _unhook(value: dict[str, Any], place: str, notes: Notes) -> None:
+    """Annotations stand before events: those of an event that never came are of the run."""
+    meta = value.get("meta")
+    annotations = meta.get("annotations") if isinstance(meta, dict) else None
+    events = {event.get("event_id") for event in value["events"] if isinstance(event, dict)} if isinstance(value["events"], list) else set()
+    for index, note in enumerate(annotations if isinstance(annotations, list) else ()):
+        if isinstance(note, dict) and isinstance(name := note.get("event_id"), str) and name not in events:
+            del note["event_id"]
+            notes.add("unreadable", f"{place}/meta/annotations/{index}/event_id", f"its event {excerpt(name)} is missing")
+
+
+_LINK = ("source_event_id", "target_event_id", "dep_type", "origin")
+_DATA = {"message": ("receiver_ids",), "tool_call": ("tool_name",), "artifact": ("artifact_id",), "subtask": ("subtask_id",)}
+
+
+def _has(item: Any, needed: tuple[str, ...]) -> bool:
+    """Whether an item has its required keys, and those of its data."""
+    if not isinstance(item, dict) or not item.keys() >= set(needed):
+        return False
+    data = item.get("data")
+    return "data" not in needed or (isinstance(data, dict) and data.keys() >= set(_DATA.get(str(data.get("type")), ("type",))))
 
 
 def _line(source: Source, line: bytes, place: str, notes: Notes) -> Iterator[Trace]:
     try:
         trace, repairs = codec.decode(line, path=source.label, place=place)
     except ModelError as error:
-        notes.add("unreadable", place, f"no trace: {error.reason}")
-        return
+        parsed = parse(line)
+        if not parsed.repairs or len(parsed.values) != 1:
+            notes.add("unreadable", place, f"no trace: {error.reason}")
+            return
+        try:
+            trace, repairs = codec.decode(codec.encode_value(_completed(parsed.values[0], place, notes)), path=source.label, place=place)
+        except ModelError as still:
+            notes.add("unreadable", place, f"no trace: {still.reason}")
+            return
+        repairs += parsed.repairs
     for repair in repairs:
         notes.add(repair.code, f"{place}{repair.pointer}", repair.detail)
     if notes.counting:

@@ -17,6 +17,7 @@ from agenttrace.analysis.validation.meaning import check_meaning
 from agenttrace.analysis.validation.rules import RULES, Issue
 from agenttrace.analysis.validation.structure import check_structure
 from agenttrace.errors import ReadError
+from agenttrace.lenient import json_safe
 from agenttrace.model import Trace
 
 __all__ = ["RULES", "Issue", "validate", "validate_document"]
@@ -34,7 +35,7 @@ def validate(trace: Trace | bytes | str | os.PathLike[str], *, strict: bool = Fa
     if isinstance(trace, Trace):
         return validate_document(orjson.loads(codec.dumps(trace)), strict=strict)
     data = trace if isinstance(trace, bytes) else _read(trace)
-    plain, damage = compression.decompress(data, None)
+    plain, damage = compression.decompress(data, None if isinstance(trace, bytes) else os.fspath(trace))
     if damage:
         return [Issue("error", "no_json", "", damage)]
     try:
@@ -49,7 +50,11 @@ def validate(trace: Trace | bytes | str | os.PathLike[str], *, strict: bool = Fa
 def validate_document(document: Any, *, strict: bool = False) -> list[Issue]:
     """All problems of a decoded JSON document. See :func:`validate`."""
     with collector.paused():
-        issues = check_structure(document, strict=strict)
+        try:
+            issues = check_structure(document, strict=strict)
+        except UnicodeEncodeError:  # lone surrogates, from another decoder than ours
+            document = json_safe(document, [])
+            issues = check_structure(document, strict=strict)
         issues += check_meaning(document, issues)
     return sorted(issues, key=lambda issue: issue.severity != "error")
 

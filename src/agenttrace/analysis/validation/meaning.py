@@ -27,9 +27,10 @@ class _View:
         self.agents, self.agents_at = _sound(document, "agent_instances", broken)
         self.links, self.links_at = _sound(document, "dependency_links", broken)
         meta = document.get("meta")
-        self.meta: Item = meta if isinstance(meta, dict) else {}
-        annotations = self.meta.get("annotations")
-        self.annotations = [note if isinstance(note, dict) else {} for note in annotations] if isinstance(annotations, list) else []
+        refused = broken.get("meta", set())
+        self.meta: Item = {} if not isinstance(meta, dict) else {key: value for key, value in meta.items() if key not in refused}
+        self.annotations: list[Item] = self.meta.get("annotations") or []
+        self.task_known = "" not in refused and "task_id" not in refused
         self.whole = "events" not in broken
         self.whole_cast = "agent_instances" not in broken
         self.data: list[Item] = [event["data"] for event in self.events]
@@ -48,9 +49,14 @@ class _View:
 
 def check_meaning(document: Any, structural: Iterable[Issue]) -> list[Issue]:
     """All breaches of meaning in a decoded document whose structural issues are known."""
-    if not isinstance(document, dict):
+    structural = list(structural)
+    if not isinstance(document, dict) or any(found.code == "too_deep" for found in structural):
         return []
-    view = _View(document, _broken(structural))
+    broken = _broken(structural)
+    for key, kind in (("meta", dict), ("agent_instances", list), ("events", list), ("dependency_links", list)):
+        if not isinstance(document.get(key), kind):
+            broken.setdefault(key, set()).add("")
+    view = _View(document, broken)
     issues: list[Issue] = []
     add = issues.append
     _ids(view.agents, view.agents_at, "agent_id", "duplicate_agent_id", "/agent_instances", add)
@@ -66,7 +72,7 @@ def check_meaning(document: Any, structural: Iterable[Issue]) -> list[Issue]:
     _profiling(view, add)
     if view.rare or any("subtask_id" in event for event in view.events):
         check_artifacts(view.placed(), view.whole, add)
-        check_subtasks(view.placed(), view.meta, view.whole, add)
+        check_subtasks(view.placed(), {view.meta.get("task_id")} if view.task_known else None, view.whole, add)
     if view.links and view.whole:
         check_links(list(zip(view.links_at, view.links, strict=True)), view.placed(), add)
     return issues
@@ -210,7 +216,7 @@ def _clocks(view: _View, add: Add) -> None:
 
 def _other_times(view: _View) -> Iterator[tuple[str, str]]:
     for key in ("start_time", "end_time"):
-        if isinstance(view.meta.get(key), str) and parse_time(view.meta[key]):
+        if view.meta.get(key):
             yield f"/meta/{key}", view.meta[key]
     for index, agent in zip(view.agents_at, view.agents, strict=True):
         lifecycle = agent.get("lifecycle") or {}

@@ -28,6 +28,7 @@ class Rule(NamedTuple):
 RULES: dict[str, Rule] = {
     # structure
     "no_json": Rule("error", "The input is JSON."),
+    "too_deep": Rule("error", "The document is not nested too deeply to be checked (some hundred levels)."),
     "missing_key": Rule("error", "Required keys are there."),
     "unknown_key": Rule("warning", "There are no keys that the format does not know (an error in strict mode)."),
     "wrong_type": Rule("error", "Every value has the type that the format gives it."),

@@ -19,12 +19,16 @@ _SHOWN = 60
 def check_structure(document: Any, *, strict: bool = False) -> list[Issue]:
     """Every place where the document breaks the schema, in the order of the validator."""
     validator = _validator()
-    if validator.is_valid(document):  # a third cheaper than asking for the errors of a sound document
-        return []
-    issues: list[Issue] = []
-    for error in validator.iter_errors(document):
-        issues += _issues(error, strict)
-    return issues
+    try:
+        if validator.is_valid(document):  # a third cheaper than asking for the errors of a sound document
+            return []
+        errors = list(validator.iter_errors(document))
+    except ValueError:  # its own limit, on documents that nobody could show anyway
+        return [issue("too_deep", "", "The document is nested too deeply to be checked.")]
+    found = [issue for error in errors for issue in _issues(error, strict)]
+    # Where a value has the wrong type, a branch for the right one may say so again.
+    told: set[str] = set()
+    return [issue for issue in found if issue.code != "wrong_type" or not (issue.pointer in told or told.add(issue.pointer))]  # type: ignore[func-returns-value]
 
 
 @cache

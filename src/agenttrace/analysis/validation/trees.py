@@ -47,8 +47,11 @@ def _named_artifacts(events: Placed, known: set[str], add: Add) -> None:
                 add(issue("unknown_artifact", at, f"There is no artifact {name!r:.60}."))
 
 
-def check_subtasks(events: Placed, meta: Item, complete: bool, add: Add) -> None:
-    """Subtasks that are named exist, form a tree and no cycle, and do not go on after their end."""
+def check_subtasks(events: Placed, task: set[str | None] | None, complete: bool, add: Add) -> None:
+    """Subtasks that are named exist, form a tree and no cycle, and do not go on after their end.
+
+    ``task`` holds the id of the whole task; None when that is not known.
+    """
     updates = [(index, event["data"]) for index, event in events if event["data"]["type"] == "subtask"]
     known = {data["subtask_id"] for _, data in updates}
     inside = {event.get("subtask_id") for _, event in events} - {None}
@@ -57,14 +60,14 @@ def check_subtasks(events: Placed, meta: Item, complete: bool, add: Add) -> None
             name = event.get("subtask_id")
             if name is not None and name not in known:
                 add(issue("unknown_subtask", f"/events/{index}/subtask_id", f"No update speaks of a subtask {name!r:.60}."))
-    tasks = known | {meta.get("task_id")}
+    tasks = known | (task or set())
     first_at: dict[str, int] = {}
     ended: dict[str, str] = {}
     for index, data in updates:
         at, name, status = f"/events/{index}/data", data["subtask_id"], data.get("status")
         first_at.setdefault(name, index)
         parent = data.get("parent_task_id")
-        if complete and parent is not None and parent not in tasks:
+        if complete and task is not None and parent is not None and parent not in tasks:
             add(issue("unknown_subtask", f"{at}/parent_task_id", f"{parent!r:.60} is neither a subtask nor the task."))
         for number, other in enumerate(data.get("depends_on") or ()):
             if complete and other not in known:
@@ -116,8 +119,9 @@ def check_links(links: Placed, events: Placed, add: Add) -> None:
     """Both ends exist, forward, no self-links, no duplicates, ends of the right kind, explicit ones sure."""
     if not links:
         return
-    place = {event["event_id"]: index for index, event in events}
-    data = {event["event_id"]: event["data"] for _, event in events}
+    # Of events with one id, the first is meant: the others are told already.
+    place = {event["event_id"]: index for index, event in reversed(events)}
+    data = {event["event_id"]: event["data"] for _, event in reversed(events)}
     seen: set[tuple[str, str, str]] = set()
     for index, link in links:
         at = f"/dependency_links/{index}"
