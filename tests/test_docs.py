@@ -204,7 +204,7 @@ def test_every_command_and_option_is_documented() -> None:
         command = group.get_command(None, name)  # type: ignore[arg-type]
         assert command is not None
         options = {option for parameter in command.params for option in parameter.opts if option.startswith("-")}
-        assert options <= set(re.findall(r"-{1,2}[a-z]+", section)), name
+        assert options <= set(re.findall(r"-{1,2}[a-z]+(?:-[a-z]+)*", section)), name
 
 
 def test_every_format_and_variant_is_documented() -> None:

@@ -15,6 +15,7 @@ NAMES = [
     "AgentTraceError",
     "AmbiguousFormat",
     "Detection",
+    "EventGraph",
     "Issue",
     "MissingExtra",
     "ModelError",
@@ -32,6 +33,7 @@ NAMES = [
     "loads",
     "read",
     "save",
+    "select",
     "validate",
 ]
 
@@ -39,6 +41,7 @@ NAMES = [
 CALLS = {
     "AgentTraceError": "code, path, place, reason, hint=",
     "Detection": "format, variant, level",
+    "EventGraph": "trace, dep_types=",
     "Issue": "severity, code, pointer, message",
     "Notes": "*counting=",
     "TraceBuilder": "framework, *notes=, *source=, *trace_id=, *number=",
@@ -49,6 +52,7 @@ CALLS = {
     "loads": "data, *strict=",
     "read": "path, *format=, *notes=",
     "save": "traces, path",
+    "select": "trace, *agent=, *type=, *tool=, *status=, *subtask_status=, *since=, *until=, *text=",
     "validate": "trace, *strict=",
 }
 

@@ -31,15 +31,18 @@ if TYPE_CHECKING:
         WriteError,
     )
     from agenttrace.formats import Detection, detect
+    from agenttrace.graph import EventGraph
     from agenttrace.model import Trace
     from agenttrace.notes import Notes
     from agenttrace.pipeline import iter_traces, read
+    from agenttrace.query import select
 
 __all__ = [
     "EVERYONE",
     "AgentTraceError",
     "AmbiguousFormat",
     "Detection",
+    "EventGraph",
     "Issue",
     "MissingExtra",
     "ModelError",
@@ -57,6 +60,7 @@ __all__ = [
     "loads",
     "read",
     "save",
+    "select",
     "validate",
 ]
 
@@ -75,9 +79,11 @@ _HOMES = {
         "WriteError",
     ),
     "agenttrace.formats": ("Detection", "detect"),
+    "agenttrace.graph": ("EventGraph",),
     "agenttrace.model": ("Trace",),
     "agenttrace.notes": ("Notes",),
     "agenttrace.pipeline": ("iter_traces", "read"),
+    "agenttrace.query": ("select",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -188,3 +188,27 @@ def test_a_tie_names_both(rival: str) -> None:
 def test_python_dash_m() -> None:
     assert sys.executable
     assert run("formats").returncode == 0
+
+
+# -- query --------------------------------------------------------------------------------------------
+
+
+def test_query_prints_events_that_fit() -> None:
+    done = run("query", GOOD, "--type", "tool_call", "--tool", "refund", "--json")
+    assert done.returncode == 0
+    (line,) = done.stdout.splitlines()
+    found = json.loads(line)
+    assert (found["trace_id"], found["event"]["data"]["tool_name"]) == ("8c63ba4e50f0a7f2-1", "refund")
+
+
+def test_query_as_a_table_of_several_logs() -> None:
+    done = run("query", GOOD, FORMATS / "autogen" / "07_demo" / "input.json", "--status", "exception")
+    lines = done.stdout.decode().splitlines()[1:]
+    assert [("exception" in line, "find_train(" in line) for line in lines] == [(True, True)]
+
+
+def test_a_query_that_nothing_fits_is_fine_and_a_wrong_one_is_usage() -> None:
+    assert run("query", GOOD, "--agent", "nobody").returncode == 0
+    assert run("query", GOOD, "--since", "yesterday").returncode == 64
+    assert run("query", GOOD, "--type", "note").returncode == 64
+    assert run("query", "nowhere").returncode == 2

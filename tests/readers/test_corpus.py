@@ -150,7 +150,7 @@ def test_times_keep_their_value(row: Row) -> None:
     except ValueError:
         source = [json.loads(line) for line in text.splitlines()]
     _, _, documents, _ = convert(corpus_folder() / row.path)
-    assert moments(source, ("created_at",)) == moments(documents, ("timestamp", "completed_at"))
+    assert moments(source, ("created_at", "timestamp")) == moments(documents, ("timestamp", "completed_at", "model_call_at"))
 
 
 def test_what_no_reader_knows_is_refused() -> None:

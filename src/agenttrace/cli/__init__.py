@@ -22,6 +22,7 @@ COMMANDS = {
     "convert": "Convert logs of any known format to AgentTrace.",
     "validate": "Check AgentTrace files against the format, all problems at once.",
     "info": "Say what is in logs: format, agents, events, outcome.",
+    "query": "Print the events of logs that fit conditions.",
     "formats": "List the formats that are read and written, or how one is mapped.",
     "schema": "Print the JSON Schema of a format.",
     "doctor": "Say why a log was, or was not, recognised, and what is damaged in it.",

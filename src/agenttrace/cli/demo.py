@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from importlib.resources import as_file, files
-from typing import Any
 
 import click
 import orjson
 
 from agenttrace import codec
 from agenttrace.analysis.validation import validate
-from agenttrace.cli.output import common_options, print_json, printable, table
+from agenttrace.cli.output import common_options, describe, print_json, printable, table
 from agenttrace.errors import UsageError
-from agenttrace.model import Event, Message, ToolCall, Trace
+from agenttrace.model import Trace
 from agenttrace.notes import Notes
 from agenttrace.pipeline import iter_traces
-
-_WIDTH = 62
 
 
 @click.command("demo")
@@ -55,41 +52,10 @@ def _show(trace: Trace, notes: Notes, size: int, written: int) -> None:
     click.echo(f"An AutoGen run of {size:,} bytes, recognised as {variant}.\n")
     table(
         ("#", "time", "agent", "what", "to", "status", "text"),
-        [_row(number, event) for number, event in enumerate(trace.events, 1)],
+        [(number, *describe(event)) for number, event in enumerate(trace.events, 1)],
         right=("#",),
     )
     agents = ", ".join(agent.agent_id for agent in trace.agent_instances)
     counts = ", ".join(f"{count} {code}" for code, count in notes.counts().items())
     click.echo(f"\n{len(trace.events)} events of {len(trace.agent_instances)} agents ({agents}), {written:,} bytes of AgentTrace, valid.")
     click.echo(f"Notes: {counts}. {notes.mapped_share:.0%} of the log's values stand in standard fields, the rest in `extra`.")
-
-
-def _row(number: int, event: Event) -> tuple[Any, ...]:
-    data = event.data
-    time = event.timestamp[11:23] if event.timestamp else ""
-    if isinstance(data, ToolCall):
-        text = f"{data.tool_name}({_short(data.arguments)}) = {_short(data.result if data.error is None else data.error)}"
-        return number, time, event.agent_id, "tool call", data.executor_id, data.status, _cut(text)
-    if isinstance(data, Message):
-        to = "all" if data.broadcast else ", ".join(data.receiver_ids)
-        return (
-            number,
-            time,
-            event.agent_id,
-            data.kind,
-            to,
-            "",
-            _cut(data.content if isinstance(data.content, str) else _short(data.content)),
-        )
-    return number, time, event.agent_id, type(data).__name__, "", "", ""
-
-
-def _short(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}={item}" for key, item in value.items())
-    return str(value)
-
-
-def _cut(text: str) -> str:
-    folded = " ".join(text.split())
-    return folded if len(folded) <= _WIDTH else folded[: _WIDTH - 1] + "…"

@@ -14,6 +14,8 @@ from agenttrace.errors import AgentTraceError
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+    from agenttrace.model import Event
+
 __all__ = [
     "Ticker",
     "common_options",
@@ -27,6 +29,7 @@ __all__ = [
     "warn_of_broken_readers",
 ]
 
+_WIDTH = 62
 _PATIENCE = 1.0  # seconds of work before a progress bar appears
 
 
@@ -140,3 +143,39 @@ def common_options(function: Any) -> Any:
     """``--json`` and ``--quiet``, which every listing has."""
     function = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of text.")(function)
     return click.option("-q", "--quiet", is_flag=True, help="Leave out tables, summaries and warnings; errors are always told.")(function)
+
+
+def describe(event: Event) -> tuple[Any, ...]:
+    """An event as a row: time, agent, what, to, status, text. Long texts are cut."""
+    data = event.data
+    kind = data.__struct_config__.tag
+    time = event.timestamp[11:23].rstrip("Z") if event.timestamp else ""
+    to, status, text = "", "", ""
+    if kind == "tool_call":
+        call: Any = data
+        to, status, kind = call.executor_id, call.status, "tool call"
+        text = f"{call.tool_name}({_short(call.arguments)}) = {_short(call.result if call.error is None else call.error)}"
+    elif kind == "message":
+        message: Any = data
+        to = "all" if message.broadcast else ", ".join(message.receiver_ids)
+        kind = message.kind
+        text = message.content if isinstance(message.content, str) else _short(message.content)
+    elif kind == "artifact":
+        made: Any = data
+        text = " ".join(str(part) for part in (made.artifact_id, made.version, made.name, made.uri) if part is not None)
+    else:
+        update: Any = data
+        to, status = ", ".join(update.assigned_to), update.status
+        text = f"{update.subtask_id} {update.goal or ''}"
+    folded = " ".join(text.split())
+    return time, event.agent_id, kind, to, status, folded if len(folded) <= _WIDTH else folded[: _WIDTH - 1] + "…"
+
+
+def _short(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, dict):
+        return ", ".join(f"{key}={item}" for key, item in value.items())
+    if isinstance(value, tuple):
+        return " ".join(part.text or f"[{part.kind}]" for part in value)
+    return str(value)
