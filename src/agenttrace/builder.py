@@ -190,6 +190,19 @@ class TraceBuilder:
             force_setattr(data, "metadata", metadata)
         return self._add(data, sender, self._claim(event_id), timestamp, turn_id, usage, source_ref, fields)
 
+    def receive(self, event_id: str, receivers: Iterable[str]) -> None:
+        """A copy of a message made before shows that others received it, too: they are added to its receivers."""
+        event = self._by_id.get(event_id)
+        if event is None or not isinstance(event.data, Message) or event.data in self._to_everyone:
+            return
+        added = [agent_id for agent_id in receivers if agent_id != event.data.sender_id]
+        for agent_id in added:
+            self.agent(agent_id)
+        ids = tuple(dict.fromkeys((*event.data.receiver_ids, *added)))
+        if ids:
+            force_setattr(event.data, "receiver_ids", ids)
+            force_setattr(event.data, "receivers_origin", "explicit")
+
     def call(
         self,
         caller: str | None,

@@ -222,8 +222,57 @@ async def demo():
     return text_of(await team.run(task="Porto to Lisboa, a room there, and on to Atlantis, por favor."))
 
 
+async def team_state():
+    """The saved state of a team after tool calls, one failing, with a message that one agent has not read."""
+    clerk = speaker(
+        "clerk",
+        calls(
+            ("call_s1", "find_room", '{"city": "Porto"}'),
+            ("call_s2", "find_room", '{"city": "Köln"}'),
+            thought="Both cities at once.",
+        ),
+        "Porto has a room, Köln has none.",
+        tools=[find_room],
+        reflect_on_tool_use=True,
+    )
+    team = RoundRobinGroupChat([clerk, speaker("boss", "Take Porto, obrigado.")], max_turns=2)
+    await team.run(task="A room in Porto or Köln.")
+    return await team.save_state()
+
+
+async def agent_state():
+    """The saved state of a single agent after two tasks, the same words twice."""
+    clerk = speaker("clerk", "Guten Tag!", "Guten Tag again!")
+    await clerk.run(task="Hello")
+    await clerk.run(task="Hello")
+    return await clerk.save_state()
+
+
+async def nested_state():
+    """The saved state of a team in which one member is a team itself."""
+    inner = RoundRobinGroupChat(
+        [speaker("dough", "Knead 12 minutes."), speaker("oven", "Bake at 230 °C.")],
+        name="bakers", description="Bakes.", max_turns=2,
+    )
+    team = RoundRobinGroupChat([inner, speaker("editor", "Knapp und klar.")], max_turns=2)
+    await team.run(task="Write a recipe for Brötchen in one line.")
+    return await team.save_state()
+
+
+async def magentic_state():
+    """The saved state of a Magentic-One team, with its ledger."""
+    orchestrator = model(
+        "GIVEN FACTS: a bakery.", "- baker: the dough", ledger(False, "baker", "How much dough?"),
+        ledger(True, "baker", "Nothing more."), "16 kg of dough.",
+    )
+    baker = speaker("baker", "16 kg, at 200 g each.", description="Bakes.")
+    team = MagenticOneGroupChat([baker], model_client=orchestrator)
+    await team.run(task="Dough for the Flammkuchen evening.")
+    return await team.save_state()
+
+
 CASES = [
-    demo, graph_flow, magentic_one, multimodal, structured, code_executor, user_proxy, memory,
+    team_state, agent_state, nested_state, magentic_state, demo, graph_flow, magentic_one, multimodal, structured, code_executor, user_proxy, memory,
     streaming, streaming_with_result, society_of_mind,
 ]
 

@@ -60,6 +60,8 @@ def coverage_tool() -> ModuleType:
 
 def twin(path: Path) -> Path:
     """A printed object has the same values as the JSON that was dumped beside it; text tools cannot look into it."""
+    if path.name.endswith(".naive_json_dump.json"):  # cut by the framework: the whole state lies beside it
+        return path.with_name(path.name.replace(".naive_json_dump", ""))
     if not path.name.endswith(".repr.txt"):
         return path
     stem = path.name.removesuffix(".repr.txt")
@@ -71,7 +73,7 @@ def printed(path: Path, leaves: list[str]) -> list[str]:
     if twin(path) == path:
         return leaves
     text = path.read_text("utf-8")
-    return [leaf for leaf in leaves if leaf in text or repr(leaf)[1:-1] in text]
+    return [leaf for leaf in leaves if leaf in text or repr(leaf)[1:-1] in text or json.dumps(leaf)[1:-1] in text]
 
 
 def convert(path: Path) -> tuple[str, str, list[Any], Notes]:
@@ -150,7 +152,8 @@ def test_times_keep_their_value(row: Row) -> None:
     except ValueError:
         source = [json.loads(line) for line in text.splitlines()]
     _, _, documents, _ = convert(corpus_folder() / row.path)
-    assert moments(source, ("created_at", "timestamp")) == moments(documents, ("timestamp", "completed_at", "model_call_at"))
+    told, kept = moments(source, ("created_at", "timestamp")), moments(documents, ("timestamp", "completed_at", "model_call_at"))
+    assert kept <= told if row.damaged == "yes" else kept == told
 
 
 def test_what_no_reader_knows_is_refused() -> None:

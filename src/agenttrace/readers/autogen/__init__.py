@@ -25,7 +25,7 @@ from agenttrace.sources import Source
 
 __all__ = ["FORMAT"]
 
-_WHOLE = frozenset({"chat_result", "task_result", "who_and_when", "masft", "response"})
+_WHOLE = frozenset({"chat_result", "task_result", "who_and_when", "masft", "response", "team_state", "agent_state"})
 
 
 def sniff(source: Source) -> Match | None:
@@ -117,6 +117,8 @@ MAPPING = {
     "0.4 UserInputRequestedEvent": "Message input_request of an agent with role user",
     "0.4 MemoryQueryEvent": "Message log",
     "0.4 ModelClientStreamingChunkEvent": "noted copy; a stream without a message becomes a Message log",
+    "0.4 save_state of a team": "the thread, contexts and buffers laid over each other; who holds a message received it, explicit",
+    "0.4 save_state facts (type, version, turn, ledger)": "AgentInstance.extra; team_id: meta.session_id; Magentic-One task: meta.task",
     "Who&When question, question_ID, level, is_correct": "meta.task, task_id, difficulty, success",
     "Who&When mistake_*, ground_truth": "annotations; the step label points at the event it means",
     "Who&When system_prompt": "AgentInstance.system_prompt",
@@ -143,6 +145,8 @@ FORMAT = Format(
         "messages": "0.4+ list or lines of messages and agent events",
         "response": "0.4+ `Response` of one agent",
         "model_context": "0.4+ messages of a model context",
+        "team_state": "0.4+ `save_state()` of a team, with teams inside it",
+        "agent_state": "0.4+ `save_state()` of one agent",
         "who_and_when": "Who&When, algorithm-generated: a 0.2 group chat with a failure label",
         "masft": "MASFT/MAST, AG2 part: a 0.2 conversation with failure modes",
     },

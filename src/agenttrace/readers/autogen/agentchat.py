@@ -56,6 +56,7 @@ class Conversation:
         self._managers: set[str] = set()
         self._thought_turn: dict[str | None, str] = {}
         self._streams = Streams(notes)
+        self._holders: list[str] = []  # agents whose saved state shows that they received the record at hand
         self._code: dict[str | None, tuple[str, Any]] = {}  # blocks that wait for their execution, and the event they stand in
         self._handlers: dict[str, Callable[[Record, str, str | None], str | None]] = {
             "TextMessage": self._text_message,
@@ -76,6 +77,9 @@ class Conversation:
         """Add every record, then settle what only the end can tell."""
         for ref, record in items:
             self.add(ref, record)
+        self._close()
+
+    def _close(self) -> None:
         for stream in self._streams.unfinished():
             self._lost_stream(stream)
         for manager in self._managers - self._speakers:
@@ -83,6 +87,10 @@ class Conversation:
         for source in list(self._code):
             self._keep_code(source)
         self._builder.count_types(Counter(self._types))
+
+    def count(self, copies: Iterable[Any]) -> None:
+        """Count the types of records that are copies of others and give no events."""
+        self._types += [kind for record in copies if isinstance(record, dict) and isinstance(kind := record.get("type"), str)]
 
     def add(self, ref: str, record: Any) -> str | None:
         """Add one record; what is no record is kept aside whole. Returns the event's id, if it gave one."""
@@ -98,6 +106,8 @@ class Conversation:
         if isinstance(identity, str) and kind != "ModelClientStreamingChunkEvent":
             if identity in self._seen_ids:
                 self._notes.add("copy", ref, f"record {identity} again")
+                if self._holders:
+                    self._builder.receive(identity, self._holders)
                 return None
             self._seen_ids.add(identity)
         source = record.get("source")
@@ -130,8 +140,17 @@ class Conversation:
             turn = turn or identity or f"turn:{ref}"
         self._texts.append(content)
         self._speakers.add(source)
+        holders = self._holders
         return self._builder.message(
-            source, content, receivers=EVERYONE, event_id=identity, timestamp=created, turn_id=turn, usage=usage, source_ref=ref
+            source,
+            content,
+            receivers=holders or EVERYONE,
+            broadcast=bool(holders),
+            event_id=identity,
+            timestamp=created,
+            turn_id=turn,
+            usage=usage,
+            source_ref=ref,
         )
 
     def _chat(self, record: Record, ref: str, source: str | None) -> str:
@@ -145,7 +164,8 @@ class Conversation:
         return self._builder.message(
             source,
             content,
-            receivers=() if event else EVERYONE,
+            receivers=() if event else self._holders or EVERYONE,
+            broadcast=bool(self._holders) and not event,
             kind=_KINDS.get(kind, "log" if event else "chat"),
             metadata=metadata,
             **self._event(record, ref, self._turn(record, source, ref), ("format_string",)),

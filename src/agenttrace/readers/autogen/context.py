@@ -5,6 +5,9 @@ A UserMessage in it was received by the context's owner. Ids and times there are
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
+
 from agenttrace.builder import TraceBuilder
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.agentchat import Conversation
@@ -24,6 +27,14 @@ class ModelContext(Conversation):
             "UserMessage": self._context_user,
             "AssistantMessage": self._context_assistant,
         }
+
+    def add_held(self, items: Iterable[tuple[str, Any, str | None, list[str]]]) -> None:
+        """Add records of a saved state, each with the owner of its context and the agents that hold it."""
+        for ref, record, owner, holders in items:
+            self._owner, self._holders = owner, holders
+            self.add(ref, record)
+        self._holders = []
+        self._close()
 
     def _context_system(self, record: Record, ref: str, source: str | None) -> str:
         return self._builder.message(
@@ -47,4 +58,5 @@ class ModelContext(Conversation):
         return self._builder.message(source, self._content(content), reasoning=text_of(thought), **self._event(record, ref, turn))
 
     def _received(self) -> tuple[str, ...]:
-        return (self._owner,) if self._owner is not None else ()
+        owner = (self._owner,) if self._owner is not None else ()
+        return tuple(dict.fromkeys((*owner, *self._holders)))

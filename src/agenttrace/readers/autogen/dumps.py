@@ -12,6 +12,7 @@ from agenttrace.readers.autogen.agentchat import Conversation
 from agenttrace.readers.autogen.chat import ChatList, Dialogue, merge_lists, owner_of
 from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.shapes import is_item
+from agenttrace.readers.autogen.state import fill_state
 
 __all__ = ["fill", "fill_from_lines"]
 
@@ -257,6 +258,8 @@ def _string(value: Any) -> str | None:
 
 
 _FILLERS = {
+    "team_state": fill_state,
+    "agent_state": fill_state,
     "task_result": _task_result,
     "messages": _messages,
     "response": _response,

@@ -6,6 +6,7 @@ from typing import Any
 
 from agenttrace.formats import Match
 from agenttrace.readers.autogen.records import CONTEXT_TYPES, TEAM_TYPES
+from agenttrace.readers.autogen.state import is_state
 
 __all__ = ["classify", "classify_lines", "is_item", "is_team_record"]
 
@@ -77,6 +78,8 @@ def _classify_object(value: dict[str, Any]) -> Match | None:
             return Match("model_context", "certain", "messages of a model context")
         if _mostly(is_item, messages) and _named(messages):
             return Match("group_chat", "likely", "messages with role and name")
+    if state := is_state(value):
+        return Match(state, "certain", "agent_states of a team" if state == "team_state" else "the state of one agent")
     if is_team_record(value):
         return Match("messages", "certain", "one message with type and source")
     return _classify_lists(value)
