@@ -44,7 +44,7 @@ from agenttrace.model import (
     TraceMeta,
     Usage,
 )
-from agenttrace.notes import Notes
+from agenttrace.notes import Notes, measure
 from agenttrace.ordering import forward_links, give_to_first, in_order, separate_naive_times
 from agenttrace.times import parse_time
 
@@ -100,6 +100,7 @@ class TraceBuilder:
         self._events: list[Event] = []
         self._by_id: dict[str, Event | None] = {}  # None: claimed, the event not made yet
         self._made_up_ids = 0
+        self._lost_ids: dict[str, str] = {}
         self._to_everyone: list[Message] = []
         self._turns: dict[str, Event] = {}
         self._open_calls: dict[str, list[Event]] = {}
@@ -177,7 +178,7 @@ class TraceBuilder:
             data = Message(sender_id=sender, receiver_ids=(), broadcast=True, content=content)
             self._to_everyone.append(data)
         else:
-            ids = tuple(dict.fromkeys(receivers))  # type: ignore[arg-type]
+            ids = (receivers,) if isinstance(receivers, str) else tuple(dict.fromkeys(receivers))  # type: ignore[arg-type]
             for agent_id in ids:
                 if agent_id not in self._agents:
                     self._agents[agent_id] = {}
@@ -249,12 +250,13 @@ class TraceBuilder:
         status: str | None = None,
         error: Any = None,
         completed_at: str | None = None,
+        caller: str | None = None,
         executor: str | None = None,
         tool: str | None = None,
         source_ref: str | None = None,
         extra: dict[str, Any] | None = None,
     ) -> str:
-        """Fold a result into the oldest open call with that id; one without a call becomes a ToolCall of its own.
+        """Fold a result into the oldest open call with that id, of ``caller`` if it has one; without a call it becomes a ToolCall.
 
         The same result given twice is noted as a copy. A call whose arguments did not
         parse ends as ``exception`` unless it succeeded. Returns the event id.
@@ -267,7 +269,8 @@ class TraceBuilder:
                 return done.event_id
             self.call(None, tool, call_id=call_id, source_ref=source_ref)
             waiting = self._open_calls[call_id]
-        event = waiting.pop(0)
+        own = [index for index, open_ in enumerate(waiting) if open_.agent_id == caller] if caller is not None and len(waiting) > 1 else []
+        event = waiting.pop(own[0] if own else 0)
         self._closed_calls[call_id] = event
         call = event.data
         if self._unparsed and status != "success" and event.event_id in self._unparsed:
@@ -336,6 +339,9 @@ class TraceBuilder:
                 raise _no_field("Event", name)
             if value is not None:
                 force_setattr(event, name, value)
+        if self._lost_ids and event_id in self._lost_ids:
+            force_setattr(event, "extra", {**event.extra, "id": self._lost_ids[event_id]})
+            self.notes.add("aside", source_ref, "an id that another event has, in `extra`", event_id)
         if usage is not None:
             force_setattr(event, "usage", usage)
         if timestamp is not None:
@@ -368,12 +374,15 @@ class TraceBuilder:
             self._by_id[event_id] = None
             return event_id
         self._made_up_ids += 1
+        given = event_id
         number = len(self._events) + 1
         made_up = f"e{number}"
         while made_up in self._by_id:
             number += 1
             made_up = f"e{number}"
         self._by_id[made_up] = None
+        if given:  # another event has it
+            self._lost_ids[made_up] = given
         return made_up
 
     def _run_time(self, name: str, text: str) -> str | None:
@@ -437,7 +446,11 @@ class TraceBuilder:
         """From the source's hash; without a source, from what was built, so that equal runs have equal ids and others not."""
         digest = self._source.sha256 if self._source else None
         if digest is None:
-            digest = hashlib.sha256(msgspec.json.encode((self._framework, agents, events))).hexdigest()
+            try:
+                content = msgspec.json.encode((self._framework, agents, events))
+            except (UnicodeEncodeError, RecursionError):  # lone surrogates, endless nesting: mended or refused when it is written
+                content = repr((self._framework, [event.event_id for event in events])).encode("utf-8", "replace")
+            digest = hashlib.sha256(content).hexdigest()
         return f"{digest[:16]}-{self._number}"
 
     def _address_everyone(self) -> None:
@@ -468,7 +481,20 @@ def _arguments(arguments: Any) -> tuple[Any, bool]:
         parsed = orjson.loads(arguments) if not _LONG_NUMBER.search(arguments) else json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments, True
-    return (parsed, False) if isinstance(parsed, dict) else (arguments, False)
+    if not isinstance(parsed, dict) or (arguments.count('":') > measure(parsed).keys > 0 and _repeats_keys(arguments)):
+        return arguments, False  # no object, or one that would lose what stands twice
+    return parsed, False
+
+
+def _repeats_keys(text: str) -> bool:
+    twice = False
+
+    def pairs(items: list[tuple[str, Any]]) -> None:
+        nonlocal twice
+        twice = twice or len({key for key, _ in items}) < len(items)
+
+    json.loads(text, object_pairs_hook=pairs)
+    return twice
 
 
 def _no_field(struct: str, name: str) -> UsageError:

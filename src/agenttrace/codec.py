@@ -43,6 +43,8 @@ def dumps(trace: Trace) -> bytes:
         return _ENCODER.encode(trace)
     except UnicodeEncodeError:
         return _ENCODER.encode(json_safe(msgspec.to_builtins(trace), []))
+    except RecursionError:
+        raise ModelError("invalid", None, None, "it holds values that are nested too deeply to be written") from None
 
 
 def loads(data: bytes, *, strict: bool = False) -> Trace:

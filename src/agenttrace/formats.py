@@ -136,6 +136,9 @@ def verdicts(source: Source) -> list[Verdict]:
             refused = error
             said.append(Verdict(format_, None, error.reason))
             continue
+        except Exception as error:  # noqa: BLE001 - a defect of one reader must not hide what the others say
+            said.append(Verdict(format_, None, f"the reader broke on it: {type(error).__name__}: {error}"))
+            continue
         said.append(Verdict(format_, match, match.why if match else "not its shape"))
     if refused and not any(verdict.match for verdict in said):
         raise refused

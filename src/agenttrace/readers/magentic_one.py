@@ -39,7 +39,11 @@ def sniff(source: Source) -> Match | None:
         return None
     seen = look(source)
     sample = seen.sample if seen.kind == "jsonl" else [seen.value] if seen.kind == "json" else []
-    typed = [item for item in sample if isinstance(item, dict) and item.get("type") in _TYPES and "timestamp" in item]
+    typed = [
+        item
+        for item in sample
+        if isinstance(item, dict) and isinstance(item.get("type"), str) and item["type"] in _TYPES and "timestamp" in item
+    ]
     if sample and 2 * len(typed) >= len(sample):
         return Match("log", "certain", "lines of OrchestrationEvent, AgentEvent, WebSurferEvent or LLMCallEvent")
     return None

@@ -49,8 +49,9 @@ class Conversation:
         self._builder = builder
         self._notes = notes
         self._types: list[str] = []
-        self._seen_ids: set[str] = set()
-        self._call_ids: set[str] = set()
+        self._seen_ids: dict[str, Record] = {}
+        self._calls: dict[str, Record] = {}
+        self._results: dict[str, Record] = {}
         self._texts: list[str] = []
         self._speakers: set[str] = set()
         self._managers: set[str] = set()
@@ -104,12 +105,12 @@ class Conversation:
             kind = ""
         identity = record.get("id")
         if isinstance(identity, str) and kind != "ModelClientStreamingChunkEvent":
-            if identity in self._seen_ids:
+            known = self._seen_ids.setdefault(identity, record)
+            if known is not record and known == record:
                 self._notes.add("copy", ref, f"record {identity} again")
                 if self._holders:
                     self._builder.receive(identity, self._holders)
                 return None
-            self._seen_ids.add(identity)
         source = record.get("source")
         if source is not None and not isinstance(source, str):
             source = str(source)
@@ -119,7 +120,11 @@ class Conversation:
         if self._streams:
             for stream in self._streams.settle(source, record):
                 self._lost_stream(stream)
-        return self._handlers.get(kind, self._chat)(record, ref, source)
+        try:
+            return self._handlers.get(kind, self._chat)(record, ref, source)
+        except (TypeError, AttributeError, ValueError, KeyError):  # values of types that no version writes
+            self._keep_whole(ref, record)
+            return None
 
     # -- chat messages: delivered to the whole team ------------------------------
 
@@ -154,8 +159,9 @@ class Conversation:
         )
 
     def _chat(self, record: Record, ref: str, source: str | None) -> str:
-        kind = record.get("type") or "TextMessage"
-        event = kind.endswith("Event") if isinstance(kind, str) else False
+        kind = record.get("type")
+        # AgentChat 0.6 could write records without type and content, and cut ones lack them, too: nothing says what they were.
+        event = kind.endswith("Event") if isinstance(kind, str) else "content" not in record
         content, metadata = self._content(record.get("content")), metadata_of(record)
         if source is not None and not event:
             self._speakers.add(source)
@@ -166,7 +172,7 @@ class Conversation:
             content,
             receivers=() if event else self._holders or EVERYONE,
             broadcast=bool(self._holders) and not event,
-            kind=_KINDS.get(kind, "log" if event else "chat"),
+            kind=_KINDS.get(kind if isinstance(kind, str) else "", "log" if event else "chat"),
             metadata=metadata,
             **self._event(record, ref, self._turn(record, source, ref), ("format_string",)),
         )
@@ -189,14 +195,13 @@ class Conversation:
             receivers=(target,) if isinstance(target, str) else EVERYONE,
             kind="handoff",
             metadata=metadata,
-            **self._event(record, ref, self._turn(record, source, ref), ("target", "context")),
+            **self._event(record, ref, self._turn(record, source, ref), ("target", "context") if isinstance(target, str) else ("context",)),
         )
 
     def _summary(self, record: Record, ref: str, source: str | None) -> str:
         calls, results = record.get("tool_calls") or (), record.get("results") or ()
         if calls or results:
-            ids = {item.get("id", item.get("call_id")) for item in (*calls, *results) if isinstance(item, dict)}
-            if ids <= self._call_ids:
+            if self._known(calls) and self._known(results):
                 self._notes.add("copy", ref, f"calls ({len(calls)}) and results ({len(results)}) that the summary repeats")
             else:
                 self._request({"content": list(calls)}, f"{ref}/tool_calls", source)
@@ -245,7 +250,7 @@ class Conversation:
 
     def _request(self, record: Record, ref: str, source: str | None) -> str | None:
         calls = record.get("content")
-        if type(calls) is not list:
+        if type(calls) is not list or not calls:
             return self._chat(record, ref, source)
         where = f"{ref}/content" if "type" in record else ref
         turn = self._turn(record, source, ref, response=True)
@@ -260,7 +265,7 @@ class Conversation:
                 continue
             call_id = text_of(call.get("id"))
             if call_id is not None:
-                self._call_ids.add(call_id)
+                self._calls[call_id] = call
             if not call.keys() <= CALL:
                 extra = {**(extra or {}), "call": {key: value for key, value in call.items() if key not in CALL}}
             made = self._builder.call(
@@ -281,7 +286,7 @@ class Conversation:
 
     def _execution(self, record: Record, ref: str, source: str | None) -> str | None:
         results = record.get("content")
-        if type(results) is not list:
+        if type(results) is not list or not results:
             return self._chat(record, ref, source)
         where = f"{ref}/content" if "type" in record else ref
         extra = {} if record.keys() <= BASE else rest_of(record, ())
@@ -289,6 +294,8 @@ class Conversation:
             extra["result_id"] = identity
         if metadata := metadata_of(record):
             extra["result_metadata"] = metadata
+        if record.get("models_usage") is not None:
+            extra["result_usage"] = record["models_usage"]
         completed_at = self._time(record, extra)
         done: str | None = None
         for index, item in enumerate(results):
@@ -301,15 +308,18 @@ class Conversation:
             if call_id is None:
                 call_id = f"unnamed:{where}/{index}"
                 self._notes.add("made_up", f"{where}/{index}", f"tool_call_id {call_id}: the result names no call")
-            self._call_ids.add(call_id)
-            if not item.keys() <= RESULT:
-                extra["result"] = {key: value for key, value in item.items() if key not in RESULT}
+            self._results[call_id] = item
+            if not item.keys() <= RESULT or not (item.get("is_error") is None or type(item["is_error"]) is bool):
+                extra["result"] = {key: value for key, value in item.items() if key not in ("content", "name", "call_id")}
+            if (name := item.get("name")) is not None and self._calls.get(call_id, item).get("name") != name:
+                extra["result_name"] = name
             event_id = self._builder.result(
                 call_id,
                 None if failed else content,
                 error=content if failed else None,
                 status=status,
                 completed_at=completed_at,
+                caller=source,
                 executor=source,
                 tool=text_of(item.get("name")),
                 source_ref=f"{where}/{index}",
@@ -327,7 +337,7 @@ class Conversation:
             source,
             self._content(record.get("content")),
             kind="code",
-            metadata=metadata_of(record),
+            metadata=metadata_of(record) | ({"retry_attempt": record["retry_attempt"]} if record.get("retry_attempt") else {}),
             **self._event(record, ref, self._turn(record, source, ref, response=True), ("code_blocks", "retry_attempt")),
         )
         if blocks := record.get("code_blocks"):
@@ -345,14 +355,20 @@ class Conversation:
         _, blocks = self._code.pop(source, ("", None))
         result = record.get("result")
         attempt = record.get("retry_attempt")
-        event = self._event(record, ref, None, ("result", "retry_attempt"))
+        event = self._event(record, ref, None, ("result", "retry_attempt") if type(attempt) is int or attempt is None else ("result",))
+        aside = {"metadata": metadata_of(record)} if record.get("metadata") else {}
+        if record.get("content") is not None:
+            aside["content"] = record["content"]
+        if aside:
+            event["extra"] = {**(event.get("extra") or {}), **aside}
+            self._notes.add("aside", ref, f"{', '.join(aside)}, in `extra`")
         completed_at = event.pop("timestamp", None)
         event_id = self._builder.call(
             source,
             "code_execution",
             {"code_blocks": blocks} if blocks else None,
             executor=source,
-            attempt=attempt if isinstance(attempt, int) else None,
+            attempt=attempt if type(attempt) is int else None,
             **event,
         )
         code = result.get("exit_code") if isinstance(result, dict) else None
@@ -430,8 +446,17 @@ class Conversation:
                 continue
             if not isinstance(content, list):
                 return False
-            ids = {item.get("call_id", item.get("id")) if isinstance(item, dict) else item for item in content}
-            if not ids <= self._call_ids:
+            if not self._known(content):
+                return False
+        return True
+
+    def _known(self, items: Any) -> bool:
+        """Whether calls and results are those that their ids had before, word for word."""
+        if not isinstance(items, list | tuple):
+            return False
+        for item in items:
+            name = item.get("call_id", item.get("id")) if isinstance(item, dict) else None
+            if not isinstance(name, str) or item not in (self._calls.get(name), self._results.get(name)):
                 return False
         return True
 

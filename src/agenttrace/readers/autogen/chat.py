@@ -20,6 +20,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
+
 from agenttrace.builder import EVERYONE, TraceBuilder
 from agenttrace.model import ContentPart
 from agenttrace.notes import Notes
@@ -48,6 +50,10 @@ class ChatList:
     peer: str | None = None
     group: bool = False
     received: dict[int, list[str]] = field(default_factory=dict)
+
+    def place(self, index: int) -> str:
+        """Where a message stands in the source."""
+        return f"{self.ref}/{index}"
 
     def named(self) -> list[str]:
         """The speakers' names, in order of appearance."""
@@ -97,14 +103,8 @@ def _key(item: Any) -> tuple[Any, ...]:
     """What is equal in all copies of one message: not the role, the name or null instead of an empty text."""
     if not isinstance(item, dict):
         return (repr(item),)
-    calls = item.get("tool_calls") or ()
-    answers = item.get("tool_responses") or ()
-    return (
-        str(item.get("content") or ""),
-        str(item.get("function_call") or ""),
-        tuple(str(call.get("id")) for call in calls if isinstance(call, dict)),
-        tuple(str(answer.get("tool_call_id")) for answer in answers if isinstance(answer, dict)),
-    )
+    rest = {key: value for key, value in item.items() if key not in ("role", "name") and value is not None and value != ""}
+    return (orjson.dumps(rest, option=orjson.OPT_SORT_KEYS, default=repr),)
 
 
 def _places(short: list[tuple[Any, ...]], long: list[tuple[Any, ...]]) -> list[int] | None:
@@ -145,12 +145,16 @@ class Dialogue:
         parties = self._parties(chat)
         self._code_author = self._previous = None
         for index, item in enumerate(chat.items):
-            ref = f"{chat.ref}/{index}"
+            ref = chat.place(index)
             if not isinstance(item, dict) or not item:
                 self._keep_whole(ref, item)
                 continue
             sender = self._sender(chat, index, item, parties)
-            event_id = self._item(chat, index, item, sender, ref, parties)
+            try:
+                event_id = self._item(chat, index, item, sender, ref, parties)
+            except (TypeError, AttributeError, ValueError, KeyError):  # values of types that no version writes
+                self._keep_whole(ref, item)
+                continue
             if event_id is not None:
                 self.events[ref] = event_id
             self._previous = sender
@@ -211,41 +215,57 @@ class Dialogue:
         content, role = item.get("content"), item.get("role")
         if isinstance(role, str):
             self._roles[role] += 1
-        if answers := item.get("tool_responses"):
-            return self._answers(item, answers, sender, ref)
-        if role == "function" or (role == "tool" and "tool_call_id" in item):
-            return self._answer(item, sender, ref)
-        report = _REPORT.match(content) if isinstance(content, str) else None
-        if report is not None:
-            return self._report(item, int(report[1]), sender, ref)
-        calls = item.get("tool_calls") or ()
-        function = item.get("function_call")
-        turn = f"turn:{ref}" if calls or function else None
         event_id: str | None = None
-        if not turn or content:
+        answers, calls, function = item.get("tool_responses"), item.get("tool_calls"), item.get("function_call")
+        turn = f"turn:{ref}" if calls or function else None
+        report = _REPORT.match(content) if isinstance(content, str) else None
+        if answers:
+            event_id = self._answers(item, answers, sender, ref)
+        elif role == "function" or (role == "tool" and "tool_call_id" in item):
+            event_id = self._answer(item, sender, ref)
+        elif report is not None:
+            event_id = self._report(int(report[1]), str(content), sender, ref)
+        elif not turn or content:
             event_id = self._message(chat, index, item, sender, ref, parties, turn)
-        for number, call in enumerate(calls):
+        told = event_id
+        for number, call in enumerate(calls if isinstance(calls, list) else [calls] if calls else ()):
             event_id = self._call(call, sender, f"{ref}/tool_calls/{number}", turn) or event_id
         if function:
             event_id = self._call(function, sender, f"{ref}/function_call", turn) or event_id
-        if turn and not content and (rest := _rest(item)):
-            self._notes.add("aside", ref, f"{', '.join(rest)} of a message with calls only, in the trace's `extra`", event_id)
-            self._builder.extra.setdefault("call_messages", []).append({"source_ref": ref, **rest})
+        self._leftovers(
+            item, ref, event_id, mapped=told is not None and not answers and report is None and role not in ("function", "tool")
+        )
         return event_id
+
+    def _leftovers(self, item: Item, ref: str, event_id: str | None, *, mapped: bool) -> None:
+        """Labels of the agentprofiler become annotations; of an item that gave no message, other keys go to ``extra``."""
+        codes = item.get("codes")
+        for number, code in enumerate(codes if isinstance(codes, list) else [] if codes is None else [codes]):
+            self._builder.annotate("code", code, kind="label", event_id=event_id, source_ref=f"{ref}/codes/{number}")
+        rest = _rest(item)
+        rest.pop("codes", None)
+        if item.get("role") not in ("function", "tool") and item.get("tool_call_id") is not None:
+            rest["tool_call_id"] = item["tool_call_id"]
+        if item.get("name") is not None and not isinstance(item["name"], str):
+            rest["name"] = item["name"]
+        if not rest or (mapped and not rest.keys() & {"tool_call_id", "name"}):
+            return
+        if event_id is not None:
+            self._builder.keep(event_id, rest)
+        else:
+            self._builder.extra.setdefault("records", []).append({"source_ref": ref, "value": rest})
+        self._notes.add("aside", ref, f"{', '.join(rest)}, in `extra`", event_id)
 
     def _message(self, chat: ChatList, index: int, item: Item, sender: str | None, ref: str, parties: list[str], turn: str | None) -> str:
         content = _content(item.get("content"))
         if isinstance(content, str) and _FENCE in content:
             self._code_author = sender
         metadata = _rest(item)
-        codes = metadata.pop("codes", None)  # labels of the agentprofiler
+        metadata.pop("codes", None)
         if isinstance(item.get("role"), str):
             metadata["role"] = item["role"]
         receivers = self._receivers(chat, index, sender, parties)
-        event_id = self._builder.message(sender, content, metadata=metadata, source_ref=ref, turn_id=turn, **receivers)
-        for number, code in enumerate(codes if isinstance(codes, list) else [] if codes is None else [codes]):
-            self._builder.annotate("code", code, kind="label", event_id=event_id, source_ref=f"{ref}/codes/{number}")
-        return event_id
+        return self._builder.message(sender, content, metadata=metadata, source_ref=ref, turn_id=turn, **receivers)
 
     def _call(self, call: Any, caller: str | None, ref: str, turn: str | None) -> str | None:
         function = call.get("function", call) if isinstance(call, dict) else None
@@ -287,7 +307,7 @@ class Dialogue:
                 self._builder.keep(event_id, {"joined_results": content})
                 self._notes.add("aside", f"{ref}/content", "the join of several results, in `extra` of the last call", event_id)
         elif content:
-            self._builder.message(executor, _content(content), kind="log", metadata=_rest(item), source_ref=ref)
+            self._builder.message(executor, _content(content), kind="log", source_ref=ref)
         return event_id
 
     def _answer(self, answer: Item, executor: str | None, ref: str) -> str | None:
@@ -300,7 +320,13 @@ class Dialogue:
             self._notes.add("made_up", ref, f"tool_call_id {call_id}: the response names no call")
         failed = isinstance(content, str) and content.startswith("Error: ")
         status = None if content is None else "exception" if failed else "success"
-        extra = {key: value for key, value in answer.items() if key not in ("content", "role", "tool_call_id", "name")}
+        extra: dict[str, Any] = {}
+        if ref.rpartition("/")[0].endswith("tool_responses"):  # else its keys are the message's own
+            extra = {key: value for key, value in answer.items() if key not in ("content", "role", "tool_call_id")}
+            if extra.get("name") in (None, executor):
+                extra.pop("name", None)
+            if extra:
+                self._notes.add("aside", ref, f"{', '.join(extra)}, in `extra`")
         if "role" in answer and ref.rpartition("/")[0].endswith("tool_responses"):
             self._roles[str(answer["role"])] += 1
         return self._builder.result(
@@ -314,15 +340,14 @@ class Dialogue:
             extra=extra or None,
         )
 
-    def _report(self, item: Item, exit_code: int, executor: str | None, ref: str) -> str:
-        """A code executor's report on the last code that somebody else wrote: a call of its own, the report its result."""
-        author = self._code_author if self._code_author != executor else None
-        extra = _rest(item)
-        event_id = self._builder.call(author, "code_execution", executor=executor, source_ref=ref, extra=extra or None)
+    def _report(self, exit_code: int, report: str, executor: str | None, ref: str) -> str:
+        """A code executor's report on the last code that was written: a call of its own, the report its result."""
+        author = self._code_author
+        event_id = self._builder.call(author, "code_execution", executor=executor, source_ref=ref)
         if author is not None:
-            self._notes.add("derived", ref, f"caller {author}: the last to write code", event_id)
+            self._notes.add("derived", ref, f"caller {author}: wrote the last code before it", event_id)
         status = "success" if exit_code == 0 else "exception" if exit_code == _TIMEOUT_EXIT_CODE else "failure"
-        return self._builder.result(f"call_{event_id}", item["content"], status=status)
+        return self._builder.result(f"call_{event_id}", report, status=status)
 
     def _keep_whole(self, ref: str, value: Any) -> None:
         if value is None or value == {}:

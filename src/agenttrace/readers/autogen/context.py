@@ -11,7 +11,7 @@ from typing import Any
 from agenttrace.builder import TraceBuilder
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.agentchat import Conversation
-from agenttrace.readers.autogen.records import Record, text_of
+from agenttrace.readers.autogen.records import Record, metadata_of, text_of
 
 __all__ = ["ModelContext"]
 
@@ -38,12 +38,23 @@ class ModelContext(Conversation):
 
     def _context_system(self, record: Record, ref: str, source: str | None) -> str:
         return self._builder.message(
-            source, self._content(record.get("content")), receivers=self._received(), kind="system", **self._event(record, ref, None)
+            source,
+            self._content(record.get("content")),
+            receivers=self._received(),
+            kind="system",
+            metadata=metadata_of(record),
+            **self._event(record, ref, None),
         )
 
     def _context_user(self, record: Record, ref: str, source: str | None) -> str:
         receivers = [agent_id for agent_id in self._received() if agent_id != source]
-        return self._builder.message(source, self._content(record.get("content")), receivers=receivers, **self._event(record, ref, None))
+        return self._builder.message(
+            source,
+            self._content(record.get("content")),
+            receivers=receivers,
+            metadata=metadata_of(record),
+            **self._event(record, ref, None),
+        )
 
     def _context_assistant(self, record: Record, ref: str, source: str | None) -> str | None:
         thought = record.get("thought")
@@ -55,7 +66,9 @@ class ModelContext(Conversation):
             if thought:
                 self._builder.message(source, text_of(thought), kind="thought", turn_id=turn, source_ref=f"{ref}/thought")
             return self._request(record, ref, source)
-        return self._builder.message(source, self._content(content), reasoning=text_of(thought), **self._event(record, ref, turn))
+        return self._builder.message(
+            source, self._content(content), reasoning=text_of(thought), metadata=metadata_of(record), **self._event(record, ref, turn)
+        )
 
     def _received(self) -> tuple[str, ...]:
         owner = (self._owner,) if self._owner is not None else ()

@@ -36,8 +36,11 @@ class _LineList(ChatList):
 
     def __init__(self, lines: Iterable[tuple[str, Any]]) -> None:
         pairs = list(lines)
-        super().__init__([value for _, value in pairs], "", group=True)
-        self.refs = [ref for ref, _ in pairs]
+        super().__init__([value for _, value in pairs], "")
+        self._refs = [ref for ref, _ in pairs]
+
+    def place(self, index: int) -> str:
+        return self._refs[index]
 
 
 def _converse(builder: TraceBuilder, notes: Notes, chats: list[ChatList]) -> Dialogue:
@@ -148,11 +151,16 @@ def _chat_result(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> No
     pair = len(peers) == 1 and owner is not None
     _converse(builder, notes, [ChatList(items, f"{at}/chat_history", owner if pair else None, peers[0] if pair else None)])
     texts = {item.get("content") for item in items if isinstance(item, dict) and isinstance(item.get("content"), str)}
-    spoken = [text for text in value.get("human_input") or () if isinstance(text, str) and text in texts]
+    typed = value.get("human_input")
+    spoken = [text for text in typed if isinstance(text, str) and text in texts] if isinstance(typed, list) else []
     if spoken:
         notes.add("copy", f"{at}/human_input", f"{len(spoken)} inputs that stand in the chat as messages")
     usage, cost = _total_usage(value.get("cost"))
-    rest = {**value, "cost": cost, "human_input": [text for text in value.get("human_input") or () if text not in spoken] or None}
+    rest = {
+        **value,
+        "cost": cost,
+        "human_input": [text for text in typed if text not in spoken] or None if isinstance(typed, list) else typed,
+    }
     builder.meta(final_answer=value.get("summary"), usage=usage)
     _leftovers(builder, notes, rest, ("chat_history", "summary"), at)
 
@@ -188,7 +196,7 @@ def _who_and_when(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> N
     if isinstance(prompts, dict):
         for name, prompt in prompts.items():
             builder.agent(name, name=name, system_prompt=prompt if isinstance(prompt, str) else None)
-    dialogue = _converse(builder, notes, [ChatList(value["history"], f"{at}/history")])
+    dialogue = _converse(builder, notes, [ChatList(value["history"], f"{at}/history", group=True)])
     solved = value.get("is_correct")
     builder.meta(
         task=_string(value.get("question")),
@@ -207,8 +215,10 @@ def _who_and_when(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> N
         if value.get(name) is not None:
             where = event_id if name != "mistake_agent" else None
             builder.annotate(name, value[name], kind="label", event_id=where, agent_id=agent_id, source_ref=f"{at}/{name}")
-    known = {"history", "system_prompt", "is_correct", "question", "question_ID", "level", "ground_truth"}
-    _leftovers(builder, notes, value, known | {"mistake_agent", "mistake_step", "mistake_reason", "labels"}, at)
+    known = {"history", "question", "question_ID", "level", "ground_truth", "mistake_agent", "mistake_step", "mistake_reason", "labels"}
+    known |= {"is_correct"} if isinstance(solved, bool) else set()
+    known |= {"system_prompt"} if isinstance(prompts, dict) and all(isinstance(prompt, str) for prompt in prompts.values()) else set()
+    _leftovers(builder, notes, value, known, at)
 
 
 def _masft(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
@@ -237,10 +247,12 @@ def _masft(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
         options = note.get("options")
         for key, choice in (options if isinstance(options, dict) else {}).items():
             builder.annotate(key, choice, kind="label", source_ref=f"{at}/note/options/{_escape(key)}")
-        rest = {key: item for key, item in note.items() if key not in ("text", "options")}
+        rest = {key: item for key, item in note.items() if key != "text" and (key != "options" or not isinstance(item, dict))}
     else:
         rest = note
-    known = {"trajectory", "problem_statement", "instance_id", "other_data", *(() if rest else ("note",))}
+    known = {"trajectory", "instance_id", *(() if rest else ("note",))}
+    known |= {"problem_statement"} if isinstance(task, str) else set()
+    known |= {"other_data"} if facts is value.get("other_data") and (solved is None or isinstance(solved, bool)) else set()
     _leftovers(builder, notes, {**value, "note": rest or None}, known, at)
 
 

@@ -106,7 +106,8 @@ def outcome_of(item: Record) -> tuple[str | None, bool]:
 
 def _part(item: Any) -> ContentPart:
     if isinstance(item, str):
-        return ContentPart(kind="text", text=item)
+        printed = item.startswith("<") and " object at 0x" in item  # a picture in a printed message shows no more than this
+        return ContentPart(kind="image" if printed and "Image" in item else "text", text=item)
     if isinstance(item, dict):
         keys = item.keys()
         if keys == {"data"} and isinstance(item["data"], str):  # autogen_core.Image: a PNG in base64

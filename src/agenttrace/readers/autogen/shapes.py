@@ -43,11 +43,16 @@ def is_team_record(item: Any) -> bool:
 
 def is_item(item: Any) -> bool:
     """An OpenAI-style message dict, as AutoGen 0.2 keeps them."""
-    return isinstance(item, dict) and item.get("role") in _ROLES and not item.keys().isdisjoint({"content", "tool_calls", "function_call"})
+    return (
+        isinstance(item, dict)
+        and isinstance(role := item.get("role"), str)
+        and role in _ROLES
+        and not item.keys().isdisjoint({"content", "tool_calls", "function_call"})
+    )
 
 
 def _is_context_record(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") in CONTEXT_TYPES and "content" in item
+    return isinstance(item, dict) and isinstance(kind := item.get("type"), str) and kind in CONTEXT_TYPES and "content" in item
 
 
 def _mostly(test: Any, items: list[Any]) -> bool:

@@ -57,7 +57,7 @@ class Streams:
             return
         for key in [key for key in self._open if key[0] == source]:
             stream = self._open.pop(key)
-            if record.get("id") == key[1] or stream.text in str(record.get("content")):
+            if (key[1] is not None and record.get("id") == key[1]) or (stream.text and stream.text in str(record.get("content"))):
                 detail = f"{stream.count} stream chunks up to {stream.last_ref}: the message that follows holds their text"
                 self._notes.add("copy", stream.ref, detail)
             else:
