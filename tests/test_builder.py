@@ -163,7 +163,8 @@ def test_an_id_given_twice_is_kept_once_and_made_up_once(builder: TraceBuilder) 
     assert first == "x"
     assert second != "x"
     assert ids_of(trace) == [first, second]
-    assert codes(builder) == ["made_up"]
+    assert trace.events[1].extra == {"id": "x"}
+    assert codes(builder) == ["aside", "made_up"]
 
 
 def test_made_up_ids_pass_over_the_given_ones(builder: TraceBuilder) -> None:

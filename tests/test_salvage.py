@@ -202,7 +202,7 @@ def test_garbage_behind_a_document_is_noted(garbage: str) -> None:
 def test_documents_run_together_are_all_read(separator: str) -> None:
     found = outcome(separator.join(['{"a":\n1}', "[2]", '{"c": 3}']).encode())
     assert found.values == [{"a": 1}, [2], {"c": 3}]
-    assert [code for code, _ in found.damage] == ["salvaged"]
+    assert [code for code, _ in found.damage] == ([] if "\n" in separator else ["salvaged"])  # on lines of their own they are whole
 
 
 def test_the_last_of_documents_run_together_may_be_cut() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,6 +27,17 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
     Raises:
         WriteError: ``write_failed``, with the operating system's reason.
     """
+    try:
+        path, special = _target(path)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise write_error(path, error) from error
+    if special:
+        try:
+            with open(path, "wb") as stream:
+                yield stream
+        except OSError as error:
+            raise write_error(path, error) from error
+        return
     temporary = path.with_name(f".agenttrace-{secrets.token_hex(6)}.tmp")
     try:
         with open(temporary, "xb") as stream:
@@ -39,6 +51,17 @@ def open_atomic(path: Path) -> Iterator[BinaryIO]:
         if isinstance(error, OSError):
             raise write_error(path, error) from error
         raise
+
+
+def _target(path: Path) -> tuple[Path, bool]:
+    """Where a path leads through links, and whether that is a device or a pipe, which is written to and never replaced."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        mode = stat.S_IFREG
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return (path.resolve() if path.is_symlink() else path), False
+    return path, True
 
 
 def write_atomic(path: Path, data: bytes) -> None:
@@ -55,7 +78,7 @@ def make_folder(path: Path) -> None:
         raise write_error(path, error) from error
 
 
-def write_error(path: Path, error: OSError) -> WriteError:
-    """A WriteError in words for an OSError."""
-    reason = error.strerror or str(error)
+def write_error(path: Path, error: OSError | RuntimeError | ValueError) -> WriteError:
+    """A WriteError in words for what the operating system refuses."""
+    reason = getattr(error, "strerror", None) or str(error)
     return WriteError("write_failed", str(path), None, f"cannot be written: {reason}", "choose another place with -o/--out")

@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import IO, Self
+from typing import IO, BinaryIO, Self
 
 import msgspec
 import orjson
@@ -115,17 +115,18 @@ def load(path: str | os.PathLike[str]) -> Trace:
         ModelError: not a valid trace.
     """
     where = Path(path)
-    if where.is_dir():
+    if _is_folder(where):
         files = trace_files(where)
         if len(files) != 1:
             code = "many_traces" if files else "no_trace"
             raise ReadError(code, str(where), None, f"the folder holds {len(files)} trace files, not one", "use agenttrace.iter_traces")
         where = files[0]
     try:
-        data = where.read_bytes()
-    except OSError as error:
+        with where.open("rb") as stream:
+            data = compression.read_bounded(stream, str(where))
+    except (OSError, ValueError) as error:
         code = "not_found" if isinstance(error, FileNotFoundError) else "not_readable"
-        raise ReadError(code, str(where), None, error.strerror or str(error)) from None
+        raise ReadError(code, str(where), None, getattr(error, "strerror", None) or str(error)) from None
     try:
         return loads(data)
     except (ModelError, ReadError) as error:
@@ -170,10 +171,17 @@ def save(traces: Trace | Iterable[Trace], path: str | os.PathLike[str]) -> None:
 def output_form(path: str | os.PathLike[str]) -> str:
     """``"json"``, ``"jsonl"`` or ``"folder"``: what a path given for output asks for."""
     text = os.fspath(path)
-    if text.endswith(("/", os.sep)) or Path(text).is_dir():
+    if text.endswith(("/", os.sep)) or _is_folder(Path(text)):
         return "folder"
     match = re.search(r"\.(jsonl?)(\.(gz|zst))?$", text, re.IGNORECASE)
     return match[1].lower() if match else "folder"
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # a name that is too long, a loop of links, a NUL
+        return False
 
 
 def jsonl_stream(raw: IO[bytes], name: str) -> IO[bytes]:
@@ -219,17 +227,17 @@ def encode_value(value: object) -> bytes:
     return _ENCODER.encode(value)
 
 
-def split_documents(stream: IO[bytes]) -> Iterator[tuple[str | None, bytes]]:
+def split_documents(stream: BinaryIO, label: str | None = None) -> Iterator[tuple[str | None, bytes]]:
     """The JSON documents of a stream, undecoded: the lines of JSONL with their places ``line:N``, or the whole, place None."""
-    first = stream.readline()
-    second = stream.readline()
-    while second and not second.strip():
-        second = stream.readline()
+    lines = enumerate(compression.bounded_lines(stream, label), 1)
+    _, first = next(lines, (1, b""))
+    place, second = next(((number, line) for number, line in lines if line.strip()), (0, b""))
     if not (second and _is_json(first)):
-        yield None, first + second + stream.read()
+        rest = compression.read_bounded(stream, label)
+        yield None, first + second + rest
         return
     yield "line:1", first
-    yield "line:2", second
-    for number, line in enumerate(stream, 3):
+    yield f"line:{place}", second
+    for number, line in lines:
         if line.strip():
             yield f"line:{number}", line

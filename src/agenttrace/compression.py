@@ -9,20 +9,32 @@ from __future__ import annotations
 import gzip
 import io
 import zlib
-from collections.abc import Callable, Iterator
-from typing import Any, BinaryIO
+from collections.abc import Callable, Generator, Iterator
+from typing import IO, Any, BinaryIO
 
 import zstandard
 
 from agenttrace.errors import ReadError
 
-__all__ = ["MAX_BYTES", "compress", "decompress", "expanded_stream", "kind_of", "nothing_expanded", "open_writer", "suffix_of"]
+__all__ = [
+    "MAX_BYTES",
+    "bounded_lines",
+    "compress",
+    "decompress",
+    "expanded_stream",
+    "kind_of",
+    "nothing_expanded",
+    "open_writer",
+    "read_bounded",
+    "suffix_of",
+]
 
 MAX_BYTES = 2 << 30
 """Most bytes of one document that are held in memory: 2 GiB."""
 
 _MAGIC = {b"\x1f\x8b": "gz", b"\x28\xb5\x2f\xfd": "zst"}
 _CHUNK = 1 << 20
+_PIECE = 16 << 20
 
 _FEED = 1 << 12  # a zst block of four bytes may stand for 128 KiB
 _DAMAGED = (OSError, EOFError, zlib.error, zstandard.ZstdError)
@@ -101,7 +113,10 @@ def _expand(raw: BinaryIO, kind: str) -> Iterator[bytes]:
                 if not chunk:
                     break
                 member = zlib.decompressobj(wbits=31) if kind == "gz" else zstandard.ZstdDecompressor().decompressobj()
-            part = member.decompress(chunk, _CHUNK) if kind == "gz" else member.decompress(chunk)
+            if kind == "gz":
+                part = yield from _inflate(member, chunk)
+            else:
+                part = member.decompress(chunk)
             if part:
                 yield part
             chunk = member.unused_data if member.eof else member.unconsumed_tail if kind == "gz" else b""
@@ -109,6 +124,19 @@ def _expand(raw: BinaryIO, kind: str) -> Iterator[bytes]:
                 member = None
     if member is not None:
         raise EOFError("it ends early")
+
+
+def _inflate(member: Any, chunk: bytes) -> Generator[bytes, None, bytes]:
+    """A piece of a gzip stream; where it is damaged, what stands before the damage is given first, byte by byte."""
+    before = member.copy()
+    try:
+        whole: bytes = member.decompress(chunk, _CHUNK)
+    except zlib.error:
+        for byte in chunk:
+            if part := before.decompress(bytes([byte])):
+                yield part
+        raise
+    return whole
 
 
 class _Pieces(io.RawIOBase):
@@ -144,6 +172,29 @@ def open_writer(raw: BinaryIO, kind: str | None) -> BinaryIO:
     if kind == "zst":
         return zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False)
     return raw
+
+
+def read_bounded(stream: BinaryIO, label: str | None) -> bytes:
+    """All bytes of a stream, in pieces: a pipe has no size, and a file may grow while it is read.
+
+    Raises ReadError ``too_large`` beyond :data:`MAX_BYTES`.
+    """
+    parts: list[bytes] = []
+    size = 0
+    while piece := stream.read(_PIECE):
+        parts.append(piece)
+        size += len(piece)
+        if size > MAX_BYTES:
+            raise too_large(label)
+    return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def bounded_lines(stream: IO[bytes], label: str | None) -> Iterator[bytes]:
+    """The lines of a stream. Raises ReadError ``too_large`` for one beyond :data:`MAX_BYTES`."""
+    while line := stream.readline(MAX_BYTES + 1):
+        if len(line) > MAX_BYTES:
+            raise too_large(label)
+        yield line
 
 
 def too_large(path: str | None, limit: int = MAX_BYTES) -> ReadError:

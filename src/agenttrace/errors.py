@@ -58,7 +58,8 @@ class AgentTraceError(Exception):
     def __init__(self, code: str, path: str | None, place: str | None, reason: str, hint: str | None = None) -> None:
         super().__init__(code, path, place, reason, hint)
         self.code = code
-        self.path = path
+        # A path that is no UTF-8 reaches us with lone surrogates, which neither JSON nor a terminal can hold.
+        self.path = path.encode("utf-8", "surrogateescape").decode("utf-8", "replace") if path else path
         self.place = place
         self.reason = reason
         self.hint = hint

@@ -138,22 +138,31 @@ def iter_traces(
         raise first_error
 
 
-def find_inputs(paths: Iterable[str], format: str = "auto") -> list[Source]:  # noqa: A002 - as in read
+def find_inputs(
+    paths: Iterable[str],
+    format: str = "auto",  # noqa: A002 - as in read
+    errors: list[ReadError] | None = None,
+) -> list[Source]:
     """The inputs behind paths: files, and folders that one reader claims whole; other folders stand for their files.
+
+    Folders below a path that cannot be listed go to ``errors``, or are raised when that is None.
 
     Raises:
         ReadError: a path is not there, or a folder holds no file.
     """
     sources: list[Source] = []
+    unlisted: list[ReadError] = [] if errors is None else errors
     for path in paths:
         source = Source.open(path)
         if not source.is_folder or _claimed_whole(source, format):
             sources.append(source)
             continue
-        inside = [file for file in walk(source) if not file.name.endswith(codec.NOTES_SUFFIX)]
+        inside = [file for file in walk(source, unlisted) if not file.name.endswith(codec.NOTES_SUFFIX)]
         if not inside:
-            raise ReadError("empty", str(path), None, "the folder holds no files", "check the path")
+            raise unlisted[0] if unlisted else ReadError("empty", str(path), None, "the folder holds no files", "check the path")
         sources += inside
+    if errors is None and unlisted:
+        raise unlisted[0]
     return sources
 
 

@@ -18,6 +18,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
+from agenttrace.compression import bounded_lines
 from agenttrace.errors import ReadError
 from agenttrace.lenient import Repair, json_safe
 from agenttrace.notes import Notes, measure
@@ -97,7 +98,7 @@ def records(source: Source, notes: Notes) -> Iterator[tuple[str, Any]]:
             yield f"document:{number}", value
         return
     with source.stream() as stream:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(bounded_lines(stream, source.label), 1):
             if line.strip():
                 yield from _line(line, f"line:{number}", notes)
     note_damage(source, notes)
@@ -153,7 +154,7 @@ def _first_rows(source: Source) -> list[Any]:
         return []
     rows: list[Any] = []
     with source.stream() as stream:
-        lines = (line.removeprefix(b"\xef\xbb\xbf") for line in stream if line.strip(_BLANK))
+        lines = (line.removeprefix(b"\xef\xbb\xbf") for line in bounded_lines(stream, source.label) if line.strip(_BLANK))
         sample = list(islice(lines, _SAMPLE))
     if len(sample) < 2:
         return []
@@ -171,7 +172,7 @@ def _look_whole(source: Source) -> Look:
     repairs = parsed.repairs
     if source.damage:
         repairs.insert(0, Repair("salvaged", "", source.damage))
-    lines = _sample_lines(source.data) if repairs or not parsed.values else []
+    lines = _sample_lines(source.data) if repairs or len(parsed.values) != 1 else []
     if lines:
         return Look("jsonl", sample=lines)
     if not parsed.values:
@@ -296,6 +297,7 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
         return [], []
     values: list[Any] = []
     names: list[str] = []
+    together = False
     decoder = _Decoder(names)
     position = 0
     while position < len(text):
@@ -317,9 +319,10 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
         position = end
         while position < len(text) and text[position] in " \t\r\n\0,":
             position += 1
+        together = together or (position < len(text) and not {"\n", "\r"} & set(text[end:position]))
     if names:
         repairs.append(_repeated(names))
-    if len(values) > 1:
+    if together and len(values) > 1:
         repairs.append(Repair("salvaged", "", f"{len(values)} JSON documents run together in one text"))
     return [json_safe(value, repairs) for value in values], repairs
 

@@ -15,15 +15,14 @@ import sys
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from agenttrace import compression
 from agenttrace.errors import ReadError
 
-__all__ = ["Source", "decode_text", "walk"]
+__all__ = ["Source", "decode_text", "shown_path", "walk"]
 
 HEAD_BYTES = 1 << 16
-_PIECE = 16 << 20
 
 
 class Source:
@@ -38,7 +37,7 @@ class Source:
 
     def __init__(self, name: str, path: Path | None = None, data: bytes | None = None) -> None:
         # A name that is no UTF-8 reaches us with lone surrogates, which JSON cannot hold.
-        self.name = name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        self.name = shown_path(name)
         self.path = path
         self.memo: dict[str, Any] = {}
         self.damage: str | None = None
@@ -52,8 +51,12 @@ class Source:
             ReadError: ``not_found`` or ``not_readable``.
         """
         text = os.fspath(path)
+        if not text:
+            raise ReadError("not_found", "", None, "an empty path", "name a file or a folder")
         if text == "-":
-            return cls("-", data=_read_bounded(sys.stdin.buffer, "-"))
+            if sys.stdin is None:
+                raise ReadError("not_readable", "-", None, "standard input is closed")
+            return cls("-", data=compression.read_bounded(sys.stdin.buffer, "-"))
         where = Path(text)
         try:
             mode = where.stat().st_mode
@@ -71,7 +74,7 @@ class Source:
     @property
     def label(self) -> str:
         """How messages call it: the path as the user wrote it."""
-        return str(self.path) if self.path is not None else self.name
+        return shown_path(self.path) if self.path is not None else self.name
 
     @cached_property
     def is_folder(self) -> bool:
@@ -118,7 +121,7 @@ class Source:
             return len(self.raw)
         return self.path.stat().st_size
 
-    def stream(self) -> IO[bytes]:
+    def stream(self) -> BinaryIO:
         """A stream of the expanded bytes, for reading line by line."""
         if self._raw is not None or "raw" in self.__dict__:
             return io.BytesIO(self.data)
@@ -136,25 +139,32 @@ class Source:
 
     def _open(self) -> BinaryIO:
         try:
-            return Path(self.label).open("rb")
+            return open(self.path or self.name, "rb")
         except OSError as error:
             raise _not_readable(self.label, error) from None
 
     def _read_file(self) -> bytes:
         try:
             with self._open() as stream:
-                return _read_bounded(stream, self.label)
+                return compression.read_bounded(stream, self.label)
         except OSError as error:
             raise _not_readable(self.label, error) from None
 
 
-def walk(folder: Source) -> Iterator[Source]:
+def shown_path(path: str | os.PathLike[str]) -> str:
+    """A path as text that UTF-8 can hold: bytes of a name that are none become U+FFFD."""
+    return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def walk(folder: Source, errors: list[ReadError]) -> Iterator[Source]:
     """The regular files below a folder, in sorted order; links to folders and hidden names are passed over.
 
-    Names are relative to the folder.
+    Names are relative to the folder. Folders that cannot be listed go to ``errors``.
     """
-    top = Path(folder.label)
-    for base, folders, files in os.walk(top, followlinks=False):
+    top = folder.path or Path()
+    for base, folders, files in os.walk(
+        top, onerror=lambda error: errors.append(_not_readable(str(error.filename), error)), followlinks=False
+    ):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(base, name)
@@ -196,18 +206,6 @@ def decode_text(data: bytes) -> tuple[str, str, str | None]:
         if expected >= 0.9 * len(wide) and high >= 0.5 * len(wide):
             return chinese, "gb18030", "no UTF-8; read as GB18030"
     return data.decode("latin-1"), "latin-1", "no UTF-8; read byte for byte as Latin-1"
-
-
-def _read_bounded(stream: BinaryIO, label: str) -> bytes:
-    """All bytes of a stream, in pieces: a pipe has no size, and a file may grow while it is read."""
-    parts: list[bytes] = []
-    size = 0
-    while piece := stream.read(_PIECE):
-        parts.append(piece)
-        size += len(piece)
-        if size > compression.MAX_BYTES:
-            raise compression.too_large(label)
-    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 def _not_readable(label: str, error: Exception) -> ReadError:

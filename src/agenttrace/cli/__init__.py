@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 
 import click
 
@@ -76,6 +78,10 @@ def group() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit with its status."""
     arguments = sys.argv[1:] if arguments is None else arguments
+    sys.stdout, sys.stderr = (stream or open(os.devnull, "w", encoding="utf-8") for stream in (sys.stdout, sys.stderr))  # noqa: SIM115 - for good
+    for name in ("SIGTERM", "SIGHUP"):  # end like Ctrl-C does, so that temporary files go
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda number, _frame: sys.exit(128 + number))
     as_json = "--json" in arguments
     try:
         status = group.main(list(arguments), prog_name="agenttrace", standalone_mode=False)
@@ -99,7 +105,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         status = 130
     except BrokenPipeError:
         _drop_output()
-        status = 141
+        status = 1  # as click has it
     except OSError as error:  # standard output is a full or broken device; files have errors of their own
         _drop_output()
         reason = f"cannot be written: {error.strerror or error}"
@@ -110,4 +116,5 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _drop_output() -> None:
     """Whoever read our output has gone, or there is no room for it: what is still in buffers must not be tried again at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    with suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

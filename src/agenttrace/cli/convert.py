@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
@@ -18,17 +19,17 @@ from agenttrace.errors import ReadError, UsageError, WriteError
 from agenttrace.formats import get_format
 from agenttrace.notes import Note
 from agenttrace.pipeline import Made, Report
-from agenttrace.sources import Source
+from agenttrace.sources import Source, shown_path
 
 _SHOWN = 10  # damaged places told per input; --notes has all
 
 
 @click.command("convert")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT…")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT…")
 @click.option(
     "-o",
     "--out",
-    type=click.Path(),
+    type=click.Path(readable=False),
     metavar="OUT",
     help="A folder, NAME.json (one trace) or NAME.jsonl (a line each), with .gz or .zst; default stdout.",
 )
@@ -43,7 +44,7 @@ _SHOWN = 10  # damaged places told per input; --notes has all
 @click.option(
     "--notes",
     "notes_path",
-    type=click.Path(),
+    type=click.Path(readable=False),
     metavar="FILE",
     help="Write what was copied, kept aside, made up or salvaged, as JSON, a line per input.",
 )
@@ -63,6 +64,7 @@ def command(
         get_format(format_)
     sources, reports = _open(inputs, format_)
     sink = _sink(out, sources)
+    _refuse_notes(notes_path, out, sources)
     stack = ExitStack()
     with stack, progress("converting", len(sources), quiet=quiet) as ticker:
         stack.enter_context(sink)
@@ -89,9 +91,11 @@ def _open(inputs: Iterable[str], format_: str) -> tuple[list[Source], list[Repor
     failed: list[Report] = []
     for path in inputs:
         try:
-            sources += pipeline.find_inputs([path], format_)
+            unlisted: list[ReadError] = []
+            sources += pipeline.find_inputs([path], format_, unlisted)
+            failed += [Report(error.path or path, error=error) for error in unlisted]
         except ReadError as error:
-            failed.append(Report(path, error=error))
+            failed.append(Report(shown_path(path), error=error))
     return sources, failed
 
 
@@ -156,14 +160,31 @@ def _write_notes(path: str, reports: list[Report]) -> None:
 def _sink(out: str | None, sources: list[Source]) -> _Sink:
     if out is None or out == "-":
         return _Sink()
-    inputs = {source.path.resolve() for source in sources if source.path is not None}
+    inputs = _real(source.path for source in sources if source.path is not None)
     target = Path(out)
     form = codec.output_form(out)
     if form == "folder":
+        if target.suffix[1:].isalpha() and not out.endswith("/") and not target.exists():
+            reason = f"{target.suffix} is no kind of output"
+            raise UsageError("usage", out, None, reason, "name a .json or .jsonl file, or a folder with a / behind it")
         return _FolderSink(target, inputs)
-    if target.resolve() in inputs:
+    if _real([target]) & inputs:
         raise UsageError("usage", out, None, "the output would replace an input", "choose another name with -o/--out")
     return _FileSink(target) if form == "json" else _LinesSink(target)
+
+
+def _real(paths: Iterable[Path]) -> set[str]:
+    """Where paths lead through links."""
+    return {os.path.realpath(path) for path in paths}
+
+
+def _refuse_notes(notes_path: str | None, out: str | None, sources: list[Source]) -> None:
+    """Notes must replace neither an input nor the output."""
+    if notes_path in (None, "-"):
+        return
+    taken = _real([*(source.path for source in sources if source.path is not None), *([Path(out)] if out not in (None, "-") else [])])
+    if _real([Path(notes_path)]) & taken:
+        raise UsageError("usage", notes_path, None, "the notes would replace an input or the output", "choose another name with --notes")
 
 
 class _Sink:
@@ -223,7 +244,7 @@ class _LinesSink(_Sink):
 class _FolderSink(_Sink):
     """A file per trace, and one with its notes beside it where there are any."""
 
-    def __init__(self, folder: Path, inputs: set[Path]) -> None:
+    def __init__(self, folder: Path, inputs: set[str]) -> None:
         self._folder = folder
         self._inputs = inputs
         self._name = codec.file_names()
@@ -233,7 +254,7 @@ class _FolderSink(_Sink):
         if not self._folder.is_dir():
             make_folder(self._folder)
         path = self._folder / self._name(made.trace_id)
-        if path.resolve() in self._inputs:
+        if os.path.realpath(path) in self._inputs:
             raise WriteError("write_failed", str(path), None, "it is one of the inputs", "choose another folder with -o/--out")
         write_atomic(path, made.data + b"\n")
         self._written.append((path, made.notes_end))

@@ -18,7 +18,7 @@ _SHOWN = 12
 
 
 @click.command("doctor")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="LOG…")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="LOG…")
 @common_options
 def command(*, inputs: tuple[str, ...], as_json: bool, quiet: bool) -> int:
     """Say why each LOG was, or was not, recognised: what it looks like, what every reader says, what is damaged."""

@@ -19,7 +19,7 @@ _ORIGINS = ("explicit", "derived", "inferred")
 
 
 @click.command("info")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT…")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT…")
 @click.option(
     "--from",
     "format_",

@@ -15,7 +15,7 @@ from agenttrace.query import EVENT_TYPES, select
 
 
 @click.command("query")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT…")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT…")
 @click.option("--from", "format_", default="auto", metavar="NAME", shell_complete=complete_format, help="The format of the inputs.")
 @click.option("--agent", metavar="ID", help="Acted, sent, received, called, executed, or was assigned.")
 @click.option("--type", "type_", type=click.Choice(EVENT_TYPES), help="The kind of event.")

@@ -17,7 +17,7 @@ from agenttrace.sources import Source
 
 
 @click.command("validate")
-@click.argument("inputs", nargs=-1, required=True, type=click.Path(), metavar="INPUT…")
+@click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT…")
 @click.option("--strict", is_flag=True, help="Unknown keys are errors, and warnings count.")
 @common_options
 def command(*, inputs: tuple[str, ...], strict: bool, as_json: bool, quiet: bool) -> int:
@@ -51,7 +51,7 @@ def command(*, inputs: tuple[str, ...], strict: bool, as_json: bool, quiet: bool
 
 
 def _check(source: Source, strict: bool) -> Iterator[dict[str, Any]]:
-    for place, data in split_documents(source.stream()):
+    for place, data in split_documents(source.stream(), source.label):
         issues = validate(data, strict=strict)
         if place is None and any(issue.code == "missing_key" and not issue.pointer for issue in issues) and (name := _foreign(source)):
             issues = [Issue("error", "missing_key", "", f"This is a log of {name}, no AgentTrace yet: `agenttrace convert` it first.")]

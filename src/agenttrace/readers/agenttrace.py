@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from agenttrace import codec
+from agenttrace.compression import bounded_lines
 from agenttrace.errors import ModelError, ReadError
 from agenttrace.fidelity import trace_leaves
 from agenttrace.formats import Format, Match
@@ -39,7 +40,8 @@ def sniff(source: Source) -> Match | None:
 
 def _several_lines(source: Source) -> bool:
     with source.stream() as stream:
-        first, second = stream.readline(), stream.readline()
+        lines = bounded_lines(stream, source.label)
+        first, second = next(lines, b""), next(lines, b"")
     return first.rstrip().endswith(b"}") and second.lstrip().startswith(b"{")
 
 
@@ -49,7 +51,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
         yield from _document(source, notes)
         return
     with source.stream() as stream:
-        for number, line in enumerate(stream, 1):
+        for number, line in enumerate(bounded_lines(stream, source.label), 1):
             if line.strip():
                 yield from _line(source, line, f"line:{number}", notes)
     note_damage(source, notes)

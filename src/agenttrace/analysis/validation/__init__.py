@@ -62,7 +62,7 @@ def validate_document(document: Any, *, strict: bool = False) -> list[Issue]:
 def _read(path: str | os.PathLike[str]) -> bytes:
     try:
         with open(path, "rb") as stream:
-            return stream.read()
-    except OSError as error:
+            return compression.read_bounded(stream, os.fspath(path))
+    except (OSError, ValueError) as error:
         code = "not_found" if isinstance(error, FileNotFoundError) else "not_readable"
-        raise ReadError(code, os.fspath(path), None, error.strerror or str(error)) from None
+        raise ReadError(code, os.fspath(path), None, getattr(error, "strerror", None) or str(error)) from None
