@@ -8,7 +8,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: demo test lint unit docs wheel test-long accept schema clean
+.PHONY: demo test lint unit docs wheel test-long accept docs-accept schema clean
 
 demo: $(STAMP)
 	@$(BIN)/agenttrace demo
@@ -55,6 +55,12 @@ test-long: $(DEV_STAMP)
 accept: $(DEV_STAMP)
 	$(BIN)/python -m pytest -q --accept tests/readers
 	@git diff --stat -- tests/formats
+
+# Generated pages and the outputs shown in the docs, written anew; the diff is read.
+docs-accept: $(DEV_STAMP)
+	$(BIN)/python docs/generate.py
+	$(BIN)/python -m pytest -q --accept tests/test_docs.py
+	@git diff --stat -- README.md docs
 
 schema: $(DEV_STAMP)
 	$(BIN)/python -m agenttrace.schema
