@@ -481,8 +481,11 @@ def _arguments(arguments: Any) -> tuple[Any, bool]:
         parsed = orjson.loads(arguments) if not _LONG_NUMBER.search(arguments) else json.loads(arguments)
     except (ValueError, RecursionError):
         return arguments, True
-    if not isinstance(parsed, dict) or (arguments.count('":') > measure(parsed).keys > 0 and _repeats_keys(arguments)):
-        return arguments, False  # no object, or one that would lose what stands twice
+    if not isinstance(parsed, dict):
+        return arguments, False
+    written = arguments.count('":')
+    if written > len(parsed) and written > measure(parsed).keys and _repeats_keys(arguments):
+        return arguments, False  # as an object it would lose what stands twice
     return parsed, False
 
 

@@ -17,7 +17,7 @@ from importlib.metadata import entry_points
 from typing import Literal, NamedTuple
 
 from agenttrace.errors import AmbiguousFormat, ReadError, UnknownFormat, UsageError
-from agenttrace.model import Trace
+from agenttrace.model import SourceInfo, Trace
 from agenttrace.notes import Notes
 from agenttrace.salvage import look
 from agenttrace.sources import Source
@@ -65,6 +65,17 @@ class Format:
     not_mapped: Mapping[str, str] = field(default_factory=dict)
     experimental: bool = False
     reader_version: str = "1"
+
+    def source_info(self, source: Source, variant: str) -> SourceInfo:
+        """What a trace says of the input that it was read from."""
+        return SourceInfo(
+            name=source.name,
+            sha256=source.sha256,
+            bytes=source.size,
+            reader=self.name,
+            variant=variant,
+            reader_version=self.reader_version,
+        )
 
 
 class Detection(NamedTuple):

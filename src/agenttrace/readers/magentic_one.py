@@ -18,7 +18,7 @@ from typing import Any
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.formats import Format, Match
-from agenttrace.model import SourceInfo, Trace, Usage
+from agenttrace.model import Trace, Usage
 from agenttrace.notes import Notes
 from agenttrace.salvage import look, records
 from agenttrace.sources import Source
@@ -80,15 +80,7 @@ class _Run:
     """One task."""
 
     def __init__(self, source: Source, notes: Notes, number: int) -> None:
-        info = SourceInfo(
-            name=source.name,
-            sha256=source.sha256,
-            bytes=source.size,
-            reader=FORMAT.name,
-            variant="log",
-            reader_version=FORMAT.reader_version,
-        )
-        self._builder = TraceBuilder(FORMAT.name, notes=notes, source=info, number=number)
+        self._builder = TraceBuilder(FORMAT.name, notes=notes, source=FORMAT.source_info(source, "log"), number=number)
         self._notes = notes
         self._types: dict[str, int] = {}
         self._calls: list[tuple[str, Record]] = []

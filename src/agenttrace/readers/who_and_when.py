@@ -15,7 +15,7 @@ from typing import Any
 from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
-from agenttrace.model import ContentPart, SourceInfo, Trace
+from agenttrace.model import ContentPart, Trace
 from agenttrace.notes import Notes
 from agenttrace.salvage import document, look, records
 from agenttrace.sources import Source
@@ -64,15 +64,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
 
 
 def _case(source: Source, notes: Notes, number: int, at: str, value: dict[str, Any]) -> Trace:
-    info = SourceInfo(
-        name=source.name,
-        sha256=source.sha256,
-        bytes=source.size,
-        reader=FORMAT.name,
-        variant="hand_crafted",
-        reader_version=FORMAT.reader_version,
-    )
-    builder = TraceBuilder(FORMAT.name, notes=notes, source=info, number=number)
+    builder = TraceBuilder(FORMAT.name, notes=notes, source=FORMAT.source_info(source, "hand_crafted"), number=number)
     events = _history(builder, notes, value["history"], f"{at}/history")
     solved = value.get("is_correct", value.get("is_corrected"))  # the dataset spells it both ways
     builder.meta(

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
-from agenttrace.model import SourceInfo, Trace
+from agenttrace.model import Trace
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.dumps import fill, fill_from_lines
 from agenttrace.readers.autogen.shapes import classify, classify_lines
@@ -79,15 +79,7 @@ def _read_lines(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:
 
 
 def _builder(source: Source, notes: Notes, variant: str, number: int) -> TraceBuilder:
-    info = SourceInfo(
-        name=source.name,
-        sha256=source.sha256,
-        bytes=source.size,
-        reader=FORMAT.name,
-        variant=variant,
-        reader_version=FORMAT.reader_version,
-    )
-    return TraceBuilder("autogen", notes=notes, source=info, number=number)
+    return TraceBuilder("autogen", notes=notes, source=FORMAT.source_info(source, variant), number=number)
 
 
 MAPPING = {
