@@ -346,8 +346,13 @@ class TraceBuilder:
             force_setattr(event, "usage", usage)
         if timestamp is not None:
             force_setattr(event, "timestamp", self._time(timestamp, "timestamp", source_ref, event))
-        if turn_id is not None and self._turns.setdefault(turn_id, event) is not event:
-            give_to_first(self._turns[turn_id], event)
+        if turn_id is not None and (first := self._turns.setdefault(turn_id, event)) is not event:
+            if first.agent_id == agent:
+                give_to_first(first, event)
+            else:  # a turn is one agent's
+                force_setattr(event, "turn_id", None)
+                force_setattr(event, "extra", {**event.extra, "turn_id": turn_id})
+                self.notes.add("aside", source_ref, "the turn of another agent, in `extra`", event_id)
         self._events.append(event)
         self._by_id[event_id] = event
         return event_id

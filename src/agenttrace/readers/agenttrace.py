@@ -101,7 +101,8 @@ def _unhook(value: dict[str, Any], place: str, notes: Notes) -> None:
     """Annotations stand before events: those of an event that never came are of the run."""
     meta = value.get("meta")
     annotations = meta.get("annotations") if isinstance(meta, dict) else None
-    events = {event.get("event_id") for event in value["events"] if isinstance(event, dict)} if isinstance(value["events"], list) else set()
+    records = value["events"] if isinstance(value["events"], list) else []
+    events = {name for event in records if isinstance(event, dict) and isinstance(name := event.get("event_id"), str)}
     for index, note in enumerate(annotations if isinstance(annotations, list) else ()):
         if isinstance(note, dict) and isinstance(name := note.get("event_id"), str) and name not in events:
             del note["event_id"]

@@ -118,7 +118,7 @@ def _labels(builder: TraceBuilder, value: dict[str, Any], at: str, steps: dict[i
     step = str(value.get("mistake_step")).strip()
     event_id = steps[int(step)][0] if step.isascii() and step.isdigit() and len(step) < 10 and int(step) in steps else None
     culprit = value.get("mistake_agent")
-    agent_id = culprit if culprit in {agent for _, agent in steps.values()} else None
+    agent_id = culprit if culprit in [agent for _, agent in steps.values()] else None
     for name in _LABELS:
         if value.get(name) is not None:
             where = None if name == "mistake_agent" else event_id

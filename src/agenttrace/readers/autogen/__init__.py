@@ -11,7 +11,8 @@ or a list of messages, as the documentation shows it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
@@ -51,31 +52,42 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
 
 def _read_document(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:
     value = document(source, notes)
-    several = isinstance(value, list) and variant in _WHOLE
-    for number, (at, part) in enumerate([(f"/{i}", item) for i, item in enumerate(value)] if several else [("", value)], 1):
-        if several and classify(part) is None:
-            notes.drop("unreadable", at, "no dump of a known shape", part)
-            continue
-        builder = _builder(source, notes, variant, number)
-        fill(builder, notes, variant, part, at)
-        yield builder.build()
+    if isinstance(value, list) and variant in _WHOLE:
+        yield from _read_dumps(source, notes, [("", value)])
+        return
+    builder = _builder(source, notes, variant, 1)
+    fill(builder, notes, variant, value)
+    yield builder.build()
 
 
 def _read_lines(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:
     lines = records(source, notes)
-    if variant not in _WHOLE and variant != "chat_messages":
-        builder = _builder(source, notes, variant, 1)
-        fill_from_lines(builder, notes, variant, lines)
-        yield builder.build()
+    if variant in _WHOLE or variant == "chat_messages":
+        yield from _read_dumps(source, notes, lines)
         return
-    for number, (ref, value) in enumerate(lines, 1):
-        match = classify(value)
+    builder = _builder(source, notes, variant, 1)
+    fill_from_lines(builder, notes, variant, lines)
+    yield builder.build()
+
+
+def _read_dumps(source: Source, notes: Notes, dumps: Iterable[tuple[str, Any]]) -> Iterator[Trace]:
+    """A trace for each dump; they may be of several variants, and in lists."""
+    for number, (at, value, match) in enumerate(_flat(dumps), 1):
         if match is None:
-            notes.drop("unreadable", ref, "no dump of a known shape", value)
+            notes.drop("unreadable", at, "no dump of a known shape", value)
             continue
         builder = _builder(source, notes, match.variant, number)
-        fill(builder, notes, match.variant, value, ref)
+        fill(builder, notes, match.variant, value, at)
         yield builder.build()
+
+
+def _flat(dumps: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, Any, Match | None]]:
+    for at, value in dumps:
+        match = classify(value)
+        if match and match.variant in _WHOLE and isinstance(value, list):
+            yield from _flat((f"{at}/{index}", item) for index, item in enumerate(value))
+        else:
+            yield at, value, match
 
 
 def _builder(source: Source, notes: Notes, variant: str, number: int) -> TraceBuilder:

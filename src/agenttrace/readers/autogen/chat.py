@@ -104,7 +104,10 @@ def _key(item: Any) -> tuple[Any, ...]:
     if not isinstance(item, dict):
         return (repr(item),)
     rest = {key: value for key, value in item.items() if key not in ("role", "name") and value is not None and value != ""}
-    return (orjson.dumps(rest, option=orjson.OPT_SORT_KEYS, default=repr),)
+    try:
+        return (orjson.dumps(rest, option=orjson.OPT_SORT_KEYS, default=repr),)
+    except TypeError:  # an integer of more than 64 bits
+        return (repr(sorted(rest.items())),)
 
 
 def _places(short: list[tuple[Any, ...]], long: list[tuple[Any, ...]]) -> list[int] | None:

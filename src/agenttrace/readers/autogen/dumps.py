@@ -86,9 +86,9 @@ def _response(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
 
 def _model_context(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
     messages = value["messages"] if isinstance(value, dict) else value
-    authors = {item.get("source") for item in messages if isinstance(item, dict) and item.get("type") == "AssistantMessage"}
-    owner = authors.pop() if len(authors) == 1 else None
-    ModelContext(builder, notes, owner if isinstance(owner, str) else None).add_all(
+    answers = [item for item in messages if isinstance(item, dict) and item.get("type") == "AssistantMessage"]
+    authors = {author for item in answers if isinstance(author := item.get("source"), str)}
+    ModelContext(builder, notes, authors.pop() if len(authors) == 1 else None).add_all(
         _refs(messages, f"{at}/messages" if isinstance(value, dict) else at)
     )
     if isinstance(value, dict):
@@ -208,7 +208,7 @@ def _who_and_when(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> N
     builder.annotate("ground_truth", value.get("ground_truth"), kind="ground_truth", source_ref=f"{at}/ground_truth")
     step = str(value.get("mistake_step")).strip()
     event_id = dialogue.events.get(f"{at}/history/{step}")
-    names = {item.get("name") for item in value["history"] if isinstance(item, dict)} | set(prompts if isinstance(prompts, dict) else ())
+    names = [item.get("name") for item in value["history"] if isinstance(item, dict)] + list(prompts if isinstance(prompts, dict) else ())
     culprit = value.get("mistake_agent")
     agent_id = culprit if isinstance(culprit, str) and culprit in names else None
     for name in ("mistake_agent", "mistake_step", "mistake_reason", "labels"):

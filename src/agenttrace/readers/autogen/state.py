@@ -103,12 +103,13 @@ class _Team:
         facts = {key: item for key, item in state.items() if key != "message_thread" and item is not None}
         if isinstance(facts.get("task"), str):  # Magentic-One
             self._builder.meta(task=facts.pop("task"))
-        texts = [record.get("content") for record in thread if isinstance(record, dict)] if isinstance(thread, list) else []
+        records = [record for record in thread if isinstance(record, dict)] if isinstance(thread, list) else []
+        texts = [record.get("content") for record in records]
         for key in ("facts", "plan"):
             if isinstance(facts.get(key), str) and any(isinstance(text, str) and facts[key] in text for text in texts):
                 del facts[key]
                 self._notes.add("copy", f"{at}/{key}", "stands in the thread")
-        self._agent(name, facts, at, participant=any(_source(record) == name for record in thread or ()))
+        self._agent(name, facts, at, participant=any(_source(record) == name for record in records))
         if not isinstance(thread, list):
             return
         for index, record in enumerate(thread):
@@ -236,7 +237,7 @@ def _key(record: Any, owner: str | None) -> tuple[Any, ...]:
     if kind in ("ToolCallExecutionEvent", "FunctionExecutionResultMessage") and ids:
         return ("results", *ids)
     if kind == "SystemMessage" or (isinstance(kind, str) and kind.endswith("Event")):
-        return (kind, owner, record.get("id"), repr(content))
+        return (kind, owner, repr(record.get("id")), repr(content))
     return ("message", _source(record) or owner, content if isinstance(content, str) else repr(content))
 
 

@@ -10,7 +10,7 @@ from agenttrace.readers.autogen.records import Record
 
 __all__ = ["Stream", "Streams"]
 
-_BETWEEN = frozenset({"MemoryQueryEvent", "UserInputRequestedEvent"})  # may stand between chunks and their message
+_BETWEEN = ("MemoryQueryEvent", "UserInputRequestedEvent")  # may stand between chunks and their message; a tuple, as a type may be anything
 
 
 @dataclass
