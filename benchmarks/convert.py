@@ -18,6 +18,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
@@ -75,8 +76,8 @@ def convert_table(folder: Path, sizes: list[int]) -> None:
         found = medians(
             {
                 "floor": floor,
-                "convert": lambda path=path, out=out: convert_file(path, out, check=False),  # type: ignore[misc]
-                "checked": lambda path=path, out=out: convert_file(path, out, check=True),  # type: ignore[misc]
+                "convert": partial(convert_file, path, out, check=False),
+                "checked": partial(convert_file, path, out, check=True),
             },
             SIZES[size],
             (out,),
@@ -112,6 +113,10 @@ def peak(path: str, folder: str) -> None:
     print(int(status.partition("VmHWM:")[2].split()[0]) / 1e3)
 
 
+def all_errors(oracle: jsonschema.Draft202012Validator, document: object) -> list[object]:
+    return list(oracle.iter_errors(document))
+
+
 def validation_table(folder: Path, sizes: list[int]) -> None:
     print(f"\n{'events':>7} {'faults':>7} {'loads µs/ev':>12} {'validate µs/ev':>15} {'x loads':>8} {'jsonschema / ours':>18}")
     oracle = jsonschema.Draft202012Validator(load_schema())
@@ -124,12 +129,12 @@ def validation_table(folder: Path, sizes: list[int]) -> None:
                 document["events"][(index + 1) * size // 7].pop("data" if index % 2 else "event_id")
             found = medians(
                 {
-                    "loads": lambda data=data: orjson.loads(data),  # type: ignore[misc]
-                    "ours": lambda document=document: validate_document(document),  # type: ignore[misc]
+                    "loads": partial(orjson.loads, data),
+                    "ours": partial(validate_document, document),
                 },
                 SIZES[size],
             )
-            slow = medians({"oracle": lambda document=document: list(oracle.iter_errors(document))}, 1)["oracle"] if size <= 6000 else 0.0  # type: ignore[misc]
+            slow = medians({"oracle": partial(all_errors, oracle, document)}, 1)["oracle"] if size <= 6000 else 0.0
             print(
                 f"{size:>7} {len(validate_document(document)):>7} {found['loads'] / size * 1e6:>12.2f} {found['ours'] / size * 1e6:>15.2f} "
                 f"{found['ours'] / found['loads']:>8.2f} {slow / found['ours'] if slow else float('nan'):>18.0f}"

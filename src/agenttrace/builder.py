@@ -18,15 +18,13 @@ up or leave out goes to the notes.
 from __future__ import annotations
 
 import hashlib
-import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 import msgspec
-import orjson
 from msgspec.structs import force_setattr
 
+from agenttrace.arguments import parse_arguments
 from agenttrace.errors import UsageError
 from agenttrace.model import (
     AgentInstance,
@@ -44,7 +42,7 @@ from agenttrace.model import (
     TraceMeta,
     Usage,
 )
-from agenttrace.notes import Notes, measure
+from agenttrace.notes import Notes
 from agenttrace.ordering import forward_links, give_to_first, in_order, separate_naive_times
 from agenttrace.times import parse_time
 
@@ -62,7 +60,6 @@ EVERYONE: Final = _Everyone()
 Who takes part is decided when the trace is built: for frameworks whose teams do not
 change during a run. Where agents come and go, name the receivers."""
 
-_LONG_NUMBER = re.compile(r"\d{19}")
 _PASSIVE_ROLES = frozenset({"environment", "tool"})
 
 
@@ -174,11 +171,11 @@ class TraceBuilder:
         """Add a Message in an event; the latter's fields as in :meth:`event`. Returns the event id."""
         if sender is not None and sender not in self._agents:
             self._agents[sender] = {}
-        if receivers is EVERYONE:
+        if isinstance(receivers, _Everyone):
             data = Message(sender_id=sender, receiver_ids=(), broadcast=True, content=content)
             self._to_everyone.append(data)
         else:
-            ids = (receivers,) if isinstance(receivers, str) else tuple(dict.fromkeys(receivers))  # type: ignore[arg-type]
+            ids = (receivers,) if isinstance(receivers, str) else tuple(dict.fromkeys(receivers))
             for agent_id in ids:
                 if agent_id not in self._agents:
                     self._agents[agent_id] = {}
@@ -225,7 +222,7 @@ class TraceBuilder:
         Absent ``call_id`` and ``tool`` are made up and noted. Returns the event id.
         """
         event_id = self._claim(event_id)
-        parsed, unparsed = _arguments(arguments)
+        parsed, unparsed = parse_arguments(arguments)
         if unparsed:
             self._unparsed.add(event_id)
         if call_id is None:
@@ -475,34 +472,6 @@ class TraceBuilder:
             if ids:
                 force_setattr(message, "receiver_ids", ids)
                 force_setattr(message, "receivers_origin", "derived")
-
-
-def _arguments(arguments: Any) -> tuple[Any, bool]:
-    """Arguments of a call: the object that a JSON text holds, else what is given; and whether a text did not parse."""
-    if not isinstance(arguments, str):
-        return arguments, False
-    try:
-        # orjson makes floats of integers beyond 64 bits.
-        parsed = orjson.loads(arguments) if not _LONG_NUMBER.search(arguments) else json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments, True
-    if not isinstance(parsed, dict):
-        return arguments, False
-    written = arguments.count('":')
-    if written > len(parsed) and written > measure(parsed).keys and _repeats_keys(arguments):
-        return arguments, False  # as an object it would lose what stands twice
-    return parsed, False
-
-
-def _repeats_keys(text: str) -> bool:
-    twice = False
-
-    def pairs(items: list[tuple[str, Any]]) -> None:
-        nonlocal twice
-        twice = twice or len({key for key, _ in items}) < len(items)
-
-    json.loads(text, object_pairs_hook=pairs)
-    return twice
 
 
 def _no_field(struct: str, name: str) -> UsageError:

@@ -198,9 +198,9 @@ def _order(view: _View, add: Add) -> None:
 def _clocks(view: _View, add: Add) -> None:
     """Times are of the calendar, of one kind (with or without a zone), and ends come after starts."""
     others = dict(_other_times(view))
-    times = {*view.stamps, *view.ends, *others.values()} - {None}
-    zones = {text[-1] == "Z" for text in times}  # type: ignore[index]
-    bad = {date for date in {text[:10] for text in times} if parse_time(f"{date}T00:00:00Z") is None}  # type: ignore[index]
+    times = {text for text in {*view.stamps, *view.ends, *others.values()} if text is not None}
+    zones = {text[-1] == "Z" for text in times}
+    bad = {date for date in {text[:10] for text in times} if parse_time(f"{date}T00:00:00Z") is None}
     if bad or len(zones) > 1:
         _place_times(view, bad, len(zones) > 1, add)
     for first, last in (("/meta/start_time", "/meta/end_time"), *_lifecycles(view)):

@@ -7,7 +7,7 @@ from typing import Any
 
 import jsonschema_rs
 
-from agenttrace.analysis.validation.rules import Issue, issue
+from agenttrace.analysis.validation.rules import Issue, Severity, issue
 from agenttrace.lenient import pointer
 from agenttrace.schema import load_schema
 
@@ -25,10 +25,15 @@ def check_structure(document: Any, *, strict: bool = False) -> list[Issue]:
         errors = list(validator.iter_errors(document))
     except ValueError:  # its own limit, on documents that nobody could show anyway
         return [issue("too_deep", "", "The document is nested too deeply to be checked.")]
-    found = [issue for error in errors for issue in _issues(error, strict)]
     # Where a value has the wrong type, a branch for the right one may say so again.
     told: set[str] = set()
-    return [issue for issue in found if issue.code != "wrong_type" or not (issue.pointer in told or told.add(issue.pointer))]  # type: ignore[func-returns-value]
+    found: list[Issue] = []
+    for one in (one for error in errors for one in _issues(error, strict)):
+        if one.code != "wrong_type" or one.pointer not in told:
+            found.append(one)
+        if one.code == "wrong_type":
+            told.add(one.pointer)
+    return found
 
 
 @cache
@@ -40,9 +45,9 @@ def _issues(error: Any, strict: bool) -> list[Issue]:
     kind, at = error.kind, pointer(*error.instance_path)
     name = kind.name
     if name == "additionalProperties":
-        severity = "error" if strict else "warning"
+        severity: Severity = "error" if strict else "warning"
         return [
-            issue("unknown_key", at + pointer(key), f"The format has no key {_shown(key)} here.", severity=severity)  # type: ignore[arg-type]
+            issue("unknown_key", at + pointer(key), f"The format has no key {_shown(key)} here.", severity=severity)
             for key in kind.unexpected
         ]
     if name == "required":
