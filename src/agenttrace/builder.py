@@ -18,6 +18,7 @@ up or leave out goes to the notes.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
@@ -147,7 +148,9 @@ class TraceBuilder:
         For types that decide what a record becomes, and so stand in no field by their own name.
         """
         if counts:
-            self.extra["record_types"] = [{"type": name, "count": counts[name]} for name in sorted(counts)]
+            total = Counter({item["type"]: item["count"] for item in self.extra.get("record_types", ())})
+            total.update(counts)
+            self.extra["record_types"] = [{"type": name, "count": total[name]} for name in sorted(total)]
 
     # -- events ----------------------------------------------------------
 

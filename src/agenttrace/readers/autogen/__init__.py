@@ -19,8 +19,12 @@ from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
+from agenttrace.readers.autogen.core_events import fill_core_run, runs
+from agenttrace.readers.autogen.core_lines import core_lines
 from agenttrace.readers.autogen.dumps import fill, fill_from_lines
-from agenttrace.readers.autogen.shapes import classify, classify_lines
+from agenttrace.readers.autogen.runtime_log import fill_session
+from agenttrace.readers.autogen.runtime_rows import Session, is_database, line_sessions, table_sessions
+from agenttrace.readers.autogen.shapes import classify, classify_lines, classify_text
 from agenttrace.salvage import document, look, records
 from agenttrace.sources import Source
 
@@ -33,10 +37,14 @@ def sniff(source: Source) -> Match | None:
     """Looks at the decoded document, or the first lines."""
     if source.is_folder:
         return None
+    if is_database(source):
+        return Match("runtime_sqlite", "certain", "a sqlite file with the tables of 0.2 runtime_logging")
     seen = look(source)
     if seen.is_document:
         return classify(seen.value)
-    return classify_lines(seen.sample) if seen.kind == "jsonl" else None
+    if seen.kind == "jsonl":
+        return classify_lines(seen.sample)
+    return classify_text(source.head) if seen.kind == "text" else None
 
 
 def read(source: Source, notes: Notes) -> Iterator[Trace]:
@@ -44,10 +52,26 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
     match = sniff(source)
     if match is None:
         raise ReadError("unparsable", source.label, None, "no AutoGen dump of a known shape", "`agenttrace doctor` says what is in it")
-    if look(source).is_document:
+    if match.variant == "runtime_sqlite":
+        yield from _read_sessions(source, notes, match.variant, table_sessions(source, notes))
+    elif match.variant == "runtime_file":
+        yield from _read_sessions(source, notes, match.variant, line_sessions(source, notes))
+    elif match.variant == "core_events":
+        for number, lines in enumerate(runs(core_lines(source, notes)), 1):
+            builder = _builder(source, notes, match.variant, number)
+            fill_core_run(builder, notes, lines)
+            yield builder.build()
+    elif look(source).is_document:
         yield from _read_document(source, notes, match.variant)
     else:
         yield from _read_lines(source, notes, match.variant)
+
+
+def _read_sessions(source: Source, notes: Notes, variant: str, sessions: Iterable[Session]) -> Iterator[Trace]:
+    for number, session in enumerate(sessions, 1):
+        builder = _builder(source, notes, variant, number)
+        fill_session(builder, notes, session)
+        yield builder.build()
 
 
 def _read_document(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:

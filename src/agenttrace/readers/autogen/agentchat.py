@@ -21,10 +21,13 @@ from typing import Any
 from agenttrace.builder import EVERYONE, TraceBuilder
 from agenttrace.model import ContentPart, Usage
 from agenttrace.notes import Notes
+from agenttrace.readers.autogen.code_runs import CodeRuns
 from agenttrace.readers.autogen.records import (
     BASE,
     CALL,
+    NOTHING_BESIDE,
     RESULT,
+    Beside,
     Fields,
     Record,
     content_of,
@@ -57,8 +60,8 @@ class Conversation:
         self._managers: set[str] = set()
         self._thought_turn: dict[str | None, str] = {}
         self._streams = Streams(notes)
-        self._holders: list[str] = []  # agents whose saved state shows that they received the record at hand
-        self._code: dict[str | None, tuple[str, Any]] = {}  # blocks that wait for their execution, and the event they stand in
+        self._beside = NOTHING_BESIDE  # what the log tells of the record at hand
+        self._code = CodeRuns(builder, notes)
         self._handlers: dict[str, Callable[[Record, str, str | None], str | None]] = {
             "TextMessage": self._text_message,
             "HandoffMessage": self._handoff,
@@ -78,23 +81,32 @@ class Conversation:
         """Add every record, then settle what only the end can tell."""
         for ref, record in items:
             self.add(ref, record)
-        self._close()
+        self.close()
 
-    def _close(self) -> None:
+    def close(self) -> None:
+        """Settle what only the end can tell."""
         for stream in self._streams.unfinished():
             self._lost_stream(stream)
         for manager in self._managers - self._speakers:
             self._builder.agent(manager, participant=False)
-        for source in list(self._code):
-            self._keep_code(source)
+        self._code.close()
         self._builder.count_types(Counter(self._types))
+
+    def manages(self, manager: str) -> None:
+        """An agent that decides who speaks: no participant unless it speaks itself."""
+        self._managers.add(manager)
+
+    def has_result(self, call_id: str) -> bool:
+        """Whether a result of that call came."""
+        return call_id in self._results
 
     def count(self, copies: Iterable[Any]) -> None:
         """Count the types of records that are copies of others and give no events."""
         self._types += [kind for record in copies if isinstance(record, dict) and isinstance(kind := record.get("type"), str)]
 
-    def add(self, ref: str, record: Any) -> str | None:
+    def add(self, ref: str, record: Any, beside: Beside = NOTHING_BESIDE) -> str | None:
         """Add one record; what is no record is kept aside whole. Returns the event's id, if it gave one."""
+        self._beside = beside
         if type(record) is not dict or not record:
             self._keep_whole(ref, record)
             return None
@@ -108,8 +120,8 @@ class Conversation:
             known = self._seen_ids.setdefault(identity, record)
             if known is not record and known == record:
                 self._notes.add("copy", ref, f"record {identity} again")
-                if self._holders:
-                    self._builder.receive(identity, self._holders)
+                if beside.holders:
+                    self._builder.receive(identity, beside.holders)
                 return None
         source = record.get("source")
         if source is not None and not isinstance(source, str):
@@ -134,6 +146,9 @@ class Conversation:
         content, created, identity = get("content"), get("created_at"), get("id")
         if type(content) is not str or source is None or get("metadata") or not record.keys() <= BASE:
             return self._chat(record, ref, source)
+        beside = self._beside
+        if beside.timestamp or beside.extra or beside.raw_response is not None:
+            return self._chat(record, ref, source)
         if not (created is None or type(created) is str) or not (identity is None or type(identity) is str):
             return self._chat(record, ref, source)
         usage: Usage | None = None
@@ -145,7 +160,7 @@ class Conversation:
             turn = turn or identity or f"turn:{ref}"
         self._texts.append(content)
         self._speakers.add(source)
-        holders = self._holders
+        holders = beside.holders
         return self._builder.message(
             source,
             content,
@@ -161,7 +176,8 @@ class Conversation:
     def _chat(self, record: Record, ref: str, source: str | None) -> str:
         kind = record.get("type")
         # AgentChat 0.6 could write records without type and content, and cut ones lack them, too: nothing says what they were.
-        event = kind.endswith("Event") if isinstance(kind, str) else "content" not in record
+        event = kind.endswith("Event") if isinstance(kind, str) else "content" not in record and not self._beside.spoken
+        holders = self._beside.holders
         content, metadata = self._content(record.get("content")), metadata_of(record)
         if source is not None and not event:
             self._speakers.add(source)
@@ -170,8 +186,8 @@ class Conversation:
         return self._builder.message(
             source,
             content,
-            receivers=() if event else self._holders or EVERYONE,
-            broadcast=bool(self._holders) and not event,
+            receivers=() if event else holders or EVERYONE,
+            broadcast=bool(holders) and not event,
             kind=_KINDS.get(kind if isinstance(kind, str) else "", "log" if event else "chat"),
             metadata=metadata,
             **self._event(record, ref, self._turn(record, source, ref), ("format_string",)),
@@ -277,6 +293,7 @@ class Conversation:
                 timestamp=fields.timestamp,
                 turn_id=turn,
                 usage=fields.usage if first is None else None,
+                raw_response=fields.raw_response if first is None else None,
                 source_ref=f"{where}/{index}",
                 extra=extra,
             )
@@ -332,49 +349,21 @@ class Conversation:
         return done
 
     def _code_generation(self, record: Record, ref: str, source: str | None) -> str:
-        self._keep_code(source)
+        attempt = {"retry_attempt": record["retry_attempt"]} if record.get("retry_attempt") else {}
         event_id = self._builder.message(
             source,
             self._content(record.get("content")),
             kind="code",
-            metadata=metadata_of(record) | ({"retry_attempt": record["retry_attempt"]} if record.get("retry_attempt") else {}),
+            metadata=metadata_of(record) | attempt,
             **self._event(record, ref, self._turn(record, source, ref, response=True), ("code_blocks", "retry_attempt")),
         )
-        if blocks := record.get("code_blocks"):
-            self._code[source] = (event_id, blocks)
+        self._code.propose(source, event_id, record.get("code_blocks"))
         return event_id
-
-    def _keep_code(self, source: str | None) -> None:
-        """Code blocks that were never executed stay with the message that proposed them."""
-        event_id, blocks = self._code.pop(source, ("", None))
-        if blocks:
-            self._builder.keep(event_id, {"code_blocks": blocks})
-            self._notes.add("aside", None, "code_blocks without an execution, in `extra`", event_id)
 
     def _code_execution(self, record: Record, ref: str, source: str | None) -> str:
-        _, blocks = self._code.pop(source, ("", None))
-        result = record.get("result")
         attempt = record.get("retry_attempt")
-        event = self._event(record, ref, None, ("result", "retry_attempt") if type(attempt) is int or attempt is None else ("result",))
-        aside = {"metadata": metadata_of(record)} if record.get("metadata") else {}
-        if record.get("content") is not None:
-            aside["content"] = record["content"]
-        if aside:
-            event["extra"] = {**(event.get("extra") or {}), **aside}
-            self._notes.add("aside", ref, f"{', '.join(aside)}, in `extra`")
-        completed_at = event.pop("timestamp", None)
-        event_id = self._builder.call(
-            source,
-            "code_execution",
-            {"code_blocks": blocks} if blocks else None,
-            executor=source,
-            attempt=attempt if type(attempt) is int else None,
-            **event,
-        )
-        code = result.get("exit_code") if isinstance(result, dict) else None
-        status = None if not isinstance(code, int) else "success" if code == 0 else "failure"
-        self._builder.result(f"call_{event_id}", result, status=status, completed_at=completed_at)
-        return event_id
+        taken = ("result", "retry_attempt") if type(attempt) is int or attempt is None else ("result",)
+        return self._code.execute(source, record, ref, self._event(record, ref, None, taken))
 
     def _lost_stream(self, stream: Stream) -> None:
         """A stream that led to no message becomes one of its own."""
@@ -402,10 +391,12 @@ class Conversation:
             usage, rest = usage_of(stated)
             if rest is not None:
                 extra["models_usage"] = rest
-        timestamp = self._time(record, extra)
+        timestamp = self._time(record, extra) or self._beside.timestamp
         if extra:
             self._notes.add("aside", ref, f"{', '.join(extra)}, in `extra`")
-        return Fields(identity, timestamp, usage, extra or None)
+        if self._beside.extra:
+            extra.update(self._beside.extra)
+        return Fields(identity, timestamp, usage, extra or None, self._beside.raw_response)
 
     def _time(self, record: Record, extra: dict[str, Any]) -> str | None:
         moment = record.get("created_at")

@@ -5,8 +5,6 @@ Facts that the code rests on, from ``autogen.agentchat`` 0.2.35
 
 * ``role`` is relative to the owner of the list: ``assistant`` is what it sent. It
   is forced to ``assistant`` for messages with calls, which may carry no name.
-* The same message lies in the list of each party; a group chat manager relays
-  every message to all members but the speaker.
 * ``execute_function`` answers ``Error: …`` exactly when the function is unknown,
   its arguments do not parse, or it raised.
 * Code execution answers ``exitcode: N (execution succeeded|failed)``; 124 is a timeout.
@@ -17,118 +15,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Any
-
-import orjson
 
 from agenttrace.builder import EVERYONE, TraceBuilder
 from agenttrace.model import ContentPart
 from agenttrace.notes import Notes
+from agenttrace.readers.autogen.chat_lists import ChatList, Item, Told
 
-__all__ = ["ChatList", "Dialogue", "merge_lists", "owner_of"]
+__all__ = ["Dialogue"]
 
 _REPORT = re.compile(r"exitcode: (-?\d+) \(execution (?:succeeded|failed)\)\nCode output: ?")
 _FENCE = "```"
 _TIMEOUT_EXIT_CODE = 124
 _KNOWN = frozenset({"content", "role", "name", "tool_calls", "tool_responses", "function_call", "tool_call_id"})
-
-Item = dict[str, Any]
-
-
-@dataclass
-class ChatList:
-    """One list of messages as its owner kept it, and with whom it talked.
-
-    ``owner`` and ``peer`` are None where the log does not say; in a group both the
-    manager and the members keep such lists.
-    """
-
-    items: list[Any]
-    ref: str
-    owner: str | None = None
-    peer: str | None = None
-    group: bool = False
-    received: dict[int, list[str]] = field(default_factory=dict)
-
-    def place(self, index: int) -> str:
-        """Where a message stands in the source."""
-        return f"{self.ref}/{index}"
-
-    def named(self) -> list[str]:
-        """The speakers' names, in order of appearance."""
-        names = (item.get("name") for item in self.items if isinstance(item, dict) and item.get("role") != "function")
-        return list(dict.fromkeys(name for name in names if isinstance(name, str)))
-
-
-def owner_of(lists: dict[str, list[Any]]) -> str | None:
-    """The one agent whose ``chat_messages`` these lists by peer are: the name on what was sent; None for a manager's."""
-    senders = {
-        item["name"]
-        for items in lists.values()
-        for item in items
-        if isinstance(item, dict) and item.get("role") == "assistant" and isinstance(item.get("name"), str) and not item.get("tool_calls")
-    }
-    return senders.pop() if len(senders) == 1 else None
-
-
-def merge_lists(lists: list[ChatList], notes: Notes) -> list[ChatList]:
-    """Distinct conversations: a list that repeats another one's messages, seen from the other side, is folded into it.
-
-    Copies are known by structure (the two parties' lists, a manager's list per
-    member, a member's list of the manager), and only then by their sequence of
-    messages; equal texts in other places stay.
-    """
-    keys = {chat.ref: [_key(item) for item in chat.items] for chat in lists}
-    kept: list[ChatList] = []
-    for chat in sorted(lists, key=lambda chat: -len(chat.items)):
-        for other in kept:
-            places = _places(keys[chat.ref], keys[other.ref]) if _mirrors(chat, other) else None
-            if places is not None:
-                _note_receipts(chat, other, places)
-                notes.add("copy", chat.ref, f"{len(chat.items)} messages of {other.ref} again, seen from another side")
-                break
-        else:
-            kept.append(chat)
-    return sorted(kept, key=lists.index)
-
-
-def _mirrors(one: ChatList, two: ChatList) -> bool:
-    if one.owner is not None and two.owner is not None and {one.owner, one.peer} == {two.owner, two.peer}:
-        return True
-    return one.group and two.group
-
-
-def _key(item: Any) -> tuple[Any, ...]:
-    """What is equal in all copies of one message: not the role, the name or null instead of an empty text."""
-    if not isinstance(item, dict):
-        return (repr(item),)
-    rest = {key: value for key, value in item.items() if key not in ("role", "name") and value is not None and value != ""}
-    try:
-        return (orjson.dumps(rest, option=orjson.OPT_SORT_KEYS, default=repr),)
-    except TypeError:  # an integer of more than 64 bits
-        return (repr(sorted(rest.items())),)
-
-
-def _places(short: list[tuple[Any, ...]], long: list[tuple[Any, ...]]) -> list[int] | None:
-    """Where each of ``short`` stands in ``long``, in order; None when it is no subsequence."""
-    places = []
-    start = 0
-    for key in short:
-        try:
-            start = long.index(key, start) + 1
-        except ValueError:
-            return None
-        places.append(start - 1)
-    return places
-
-
-def _note_receipts(copy: ChatList, other: ChatList, places: list[int]) -> None:
-    """A manager's list for a member shows what that member received."""
-    for item, place in zip(copy.items, places, strict=True):
-        name = item.get("name") if isinstance(item, dict) else None
-        if copy.group and copy.owner is None and copy.peer is not None and name != copy.peer:
-            other.received.setdefault(place, []).append(copy.peer)
+_UNTOLD = Told(sender=None, receivers=[])
 
 
 class Dialogue:
@@ -141,6 +41,7 @@ class Dialogue:
         self._waiting: dict[str, list[str]] = {}
         self._code_author: str | None = None
         self._previous: str | None = None
+        self._told = _UNTOLD  # what the log tells of the item at hand
         self.events: dict[str, str] = {}
 
     def add(self, chat: ChatList) -> None:
@@ -152,7 +53,8 @@ class Dialogue:
             if not isinstance(item, dict) or not item:
                 self._keep_whole(ref, item)
                 continue
-            sender = self._sender(chat, index, item, parties)
+            self._told = chat.told.get(index, _UNTOLD)
+            sender = self._told.sender if index in chat.told else self._sender(chat, index, item, parties)
             try:
                 event_id = self._item(chat, index, item, sender, ref, parties)
             except (TypeError, AttributeError, ValueError, KeyError):  # values of types that no version writes
@@ -170,6 +72,7 @@ class Dialogue:
     def _parties(self, chat: ChatList) -> list[str]:
         """The agents of a conversation. In a group the manager only relays and is none of them."""
         names = chat.named()
+        names += [name for told in chat.told.values() for name in (told.sender, *told.receivers) if name is not None]
         for name in (chat.owner, chat.peer):
             if name is not None and name not in names and not (chat.group and name == chat.peer):
                 names.append(name)
@@ -201,7 +104,9 @@ class Dialogue:
         return others[0] if agent_id is not None and len(others) == 1 else None
 
     def _receivers(self, chat: ChatList, index: int, sender: str | None, parties: list[str]) -> dict[str, Any]:
-        """Explicit where lists of both parties name it, else by the rule: a group hears everything, a pair each other."""
+        """Explicit where the log or lists of both parties name them, else by the rule: a group hears everything, a pair each other."""
+        if index in chat.told:
+            return {"receivers": self._told.receivers, "broadcast": len(self._told.receivers) > 1}
         if members := chat.received.get(index):
             first = [chat.peer] if chat.peer is not None and chat.peer != sender else []
             return {"receivers": first + members, "broadcast": True}
@@ -220,7 +125,7 @@ class Dialogue:
             self._roles[role] += 1
         event_id: str | None = None
         answers, calls, function = item.get("tool_responses"), item.get("tool_calls"), item.get("function_call")
-        turn = f"turn:{ref}" if calls or function else None
+        turn = f"turn:{ref}" if calls or function or self._told.usage else None
         report = _REPORT.match(content) if isinstance(content, str) else None
         if answers:
             event_id = self._answers(item, answers, sender, ref)
@@ -228,13 +133,17 @@ class Dialogue:
             event_id = self._answer(item, sender, ref)
         elif report is not None:
             event_id = self._report(int(report[1]), str(content), sender, ref)
-        elif not turn or content:
+        elif not (calls or function) or content:
             event_id = self._message(chat, index, item, sender, ref, parties, turn)
-        told = event_id
+        told = first = event_id
         for number, call in enumerate(calls if isinstance(calls, list) else [calls] if calls else ()):
             event_id = self._call(call, sender, f"{ref}/tool_calls/{number}", turn) or event_id
+            first = first or event_id
         if function:
             event_id = self._call(function, sender, f"{ref}/function_call", turn) or event_id
+            first = first or event_id
+        if first is not None and self._told.extra:
+            self._builder.keep(first, self._told.extra)
         self._leftovers(
             item, ref, event_id, mapped=told is not None and not answers and report is None and role not in ("function", "tool")
         )
@@ -263,12 +172,19 @@ class Dialogue:
         content = _content(item.get("content"))
         if isinstance(content, str) and _FENCE in content:
             self._code_author = sender
-        metadata = _rest(item)
+        metadata = {**_rest(item), **self._told.metadata}
         metadata.pop("codes", None)
         if isinstance(item.get("role"), str):
             metadata["role"] = item["role"]
         receivers = self._receivers(chat, index, sender, parties)
-        return self._builder.message(sender, content, metadata=metadata, source_ref=ref, turn_id=turn, **receivers)
+        return self._builder.message(
+            sender, content, kind=self._told.kind, metadata=metadata, source_ref=ref, turn_id=turn, **receivers, **self._response()
+        )
+
+    def _response(self) -> dict[str, Any]:
+        """Time, usage and raw response of the model's answer at hand; the builder keeps the latter two on the turn's first event."""
+        told = self._told
+        return {"timestamp": told.timestamp, "usage": told.usage, "raw_response": told.raw_response}
 
     def _call(self, call: Any, caller: str | None, ref: str, turn: str | None) -> str | None:
         function = call.get("function", call) if isinstance(call, dict) else None
@@ -290,6 +206,7 @@ class Dialogue:
             turn_id=turn,
             source_ref=ref,
             extra=extra or None,
+            **self._response(),
         )
         if call_id is None:
             self._waiting.setdefault(str(name), []).append(f"call_{event_id}")
@@ -310,7 +227,7 @@ class Dialogue:
                 self._builder.keep(event_id, {"joined_results": content})
                 self._notes.add("aside", f"{ref}/content", "the join of several results, in `extra` of the last call", event_id)
         elif content:
-            self._builder.message(executor, _content(content), kind="log", source_ref=ref)
+            self._builder.message(executor, _content(content), kind="log", source_ref=ref, timestamp=self._told.timestamp)
         return event_id
 
     def _answer(self, answer: Item, executor: str | None, ref: str) -> str | None:
@@ -337,6 +254,7 @@ class Dialogue:
             None if failed else content,
             error=content if failed else None,
             status=status,
+            completed_at=self._told.completed_at.get(str(call_id), self._told.timestamp),
             executor=executor,
             tool=name if isinstance(name, str) else None,
             source_ref=ref,
@@ -350,7 +268,7 @@ class Dialogue:
         if author is not None:
             self._notes.add("derived", ref, f"caller {author}: wrote the last code before it", event_id)
         status = "success" if exit_code == 0 else "exception" if exit_code == _TIMEOUT_EXIT_CODE else "failure"
-        return self._builder.result(f"call_{event_id}", report, status=status)
+        return self._builder.result(f"call_{event_id}", report, status=status, completed_at=self._told.timestamp)
 
     def _keep_whole(self, ref: str, value: Any) -> None:
         if value is None or value == {}:

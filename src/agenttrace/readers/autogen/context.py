@@ -11,7 +11,7 @@ from typing import Any
 from agenttrace.builder import TraceBuilder
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.agentchat import Conversation
-from agenttrace.readers.autogen.records import Record, metadata_of, text_of
+from agenttrace.readers.autogen.records import NOTHING_BESIDE, Beside, Record, metadata_of, text_of
 
 __all__ = ["ModelContext"]
 
@@ -31,10 +31,9 @@ class ModelContext(Conversation):
     def add_held(self, items: Iterable[tuple[str, Any, str | None, list[str]]]) -> None:
         """Add records of a saved state, each with the owner of its context and the agents that hold it."""
         for ref, record, owner, holders in items:
-            self._owner, self._holders = owner, holders
-            self.add(ref, record)
-        self._holders = []
-        self._close()
+            self._owner = owner
+            self.add(ref, record, Beside(holders=tuple(holders)) if holders else NOTHING_BESIDE)
+        self.close()
 
     def _context_system(self, record: Record, ref: str, source: str | None) -> str:
         return self._builder.message(
@@ -72,4 +71,4 @@ class ModelContext(Conversation):
 
     def _received(self) -> tuple[str, ...]:
         owner = (self._owner,) if self._owner is not None else ()
-        return tuple(dict.fromkeys((*owner, *self._holders)))
+        return tuple(dict.fromkeys((*owner, *self._beside.holders)))

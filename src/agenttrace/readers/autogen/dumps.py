@@ -9,7 +9,8 @@ from agenttrace.builder import TraceBuilder
 from agenttrace.model import Usage
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.agentchat import Conversation
-from agenttrace.readers.autogen.chat import ChatList, Dialogue, merge_lists, owner_of
+from agenttrace.readers.autogen.chat import Dialogue
+from agenttrace.readers.autogen.chat_lists import ChatList, merge_lists, owner_of
 from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.shapes import is_item
 from agenttrace.readers.autogen.state import fill_state
@@ -27,20 +28,8 @@ def fill_from_lines(builder: TraceBuilder, notes: Notes, variant: str, lines: It
     if variant in ("messages", "model_context"):
         (Conversation if variant == "messages" else ModelContext)(builder, notes).add_all(lines)
         return
-    chat = _LineList(lines)
-    _converse(builder, notes, [chat])
-
-
-class _LineList(ChatList):
-    """Messages whose places are line numbers."""
-
-    def __init__(self, lines: Iterable[tuple[str, Any]]) -> None:
-        pairs = list(lines)
-        super().__init__([value for _, value in pairs], "")
-        self._refs = [ref for ref, _ in pairs]
-
-    def place(self, index: int) -> str:
-        return self._refs[index]
+    pairs = list(lines)
+    _converse(builder, notes, [ChatList([value for _, value in pairs], "", places=[ref for ref, _ in pairs])])
 
 
 def _converse(builder: TraceBuilder, notes: Notes, chats: list[ChatList]) -> Dialogue:

@@ -10,8 +10,10 @@ __all__ = [
     "BASE",
     "CALL",
     "CONTEXT_TYPES",
+    "NOTHING_BESIDE",
     "RESULT",
     "TEAM_TYPES",
+    "Beside",
     "Fields",
     "Record",
     "content_of",
@@ -58,6 +60,28 @@ class Fields(NamedTuple):
     timestamp: str | None
     usage: Usage | None
     extra: dict[str, Any] | None
+    raw_response: Any = None
+
+
+class Beside(NamedTuple):
+    """What a log tells of a record beside the record itself.
+
+    Attributes:
+        holders: agents that are known to have received it.
+        spoken: it was said to the team, whatever its type (which old versions leave out).
+        timestamp: when it was logged, for records without a time of their own.
+        raw_response: the model's answer that it came from.
+        extra: for the event's ``extra``.
+    """
+
+    holders: tuple[str, ...] = ()
+    spoken: bool = False
+    timestamp: str | None = None
+    raw_response: Any = None
+    extra: dict[str, Any] | None = None
+
+
+NOTHING_BESIDE = Beside()
 
 
 def metadata_of(record: Record) -> dict[str, Any]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from agenttrace.formats import Match
+from agenttrace.readers.autogen.core_lines import is_core_log, is_core_record
 from agenttrace.readers.autogen.records import CONTEXT_TYPES, TEAM_TYPES
+from agenttrace.readers.autogen.runtime_rows import is_row
 from agenttrace.readers.autogen.state import is_state
 
-__all__ = ["classify", "classify_lines", "is_item", "is_team_record"]
+__all__ = ["classify", "classify_lines", "classify_text", "is_item", "is_team_record"]
 
 _SAMPLE = 20
 _ROLES = frozenset({"user", "assistant", "system", "tool", "function"})
@@ -25,10 +27,21 @@ def classify(value: Any) -> Match | None:
 
 def classify_lines(sample: list[Any]) -> Match | None:
     """The variant of a file of JSON lines from its first values: messages, or one dump a line."""
+    if _mostly(is_row, sample):
+        return Match("runtime_file", "certain", "records of the 0.2 file logger")
+    if any(map(is_core_record, sample)):
+        return Match("core_events", "certain", "records of the 0.4 event logger")
     listed = _classify_list(sample)
     if listed is not None:
         return listed
     return next((match for value in sample if (match := classify(value))), None)
+
+
+def classify_text(head: bytes) -> Match | None:
+    """The variant of a text that is no JSON, from its first bytes."""
+    if is_core_log(head):
+        return Match("core_events", "certain", "records of the 0.4 event logger behind log prefixes")
+    return None
 
 
 def is_team_record(item: Any) -> bool:
@@ -85,6 +98,8 @@ def _classify_object(value: dict[str, Any]) -> Match | None:
             return Match("group_chat", "likely", "messages with role and name")
     if state := is_state(value):
         return Match(state, "certain", "agent_states of a team" if state == "team_state" else "the state of one agent")
+    if is_core_record(value):
+        return Match("core_events", "certain", "one record of the 0.4 event logger")
     if is_team_record(value):
         return Match("messages", "certain", "one message with type and source")
     return _classify_lists(value)

@@ -1,0 +1,400 @@
+"""The event log of AutoGen 0.4+: what its runtime delivered, and what models and tools did.
+
+Every message is logged when it is sent and once for each delivery, and an AgentChat
+team sends one record several times: to the output, to the group, and again inside the
+agent's response. Here each record is one event. Facts from ``autogen_core`` and
+``autogen_agentchat`` 0.4.0 to 0.7.5:
+
+* A run begins with a message of task messages from outside to the team's manager, and
+  ends when the manager publishes a termination, which the logger cannot serialise.
+* An empty message from a manager to an agent asks it to speak.
+* The delivery of a published message names no receiver.
+* ``ToolCall`` is logged when a tool returned, without the call's id; a tool that raised is not.
+* 0.6 wrote records without type and content; whether one was said to the team shows
+  in the agent's response, whose ``chat_message`` it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from agenttrace.builder import TraceBuilder
+from agenttrace.model import ContentPart
+from agenttrace.notes import Notes
+from agenttrace.readers.autogen.agentchat import Conversation
+from agenttrace.readers.autogen.core_lines import CoreLine
+from agenttrace.readers.autogen.model_calls import ModelCalls
+from agenttrace.readers.autogen.records import Beside, Record, text_of
+from agenttrace.readers.autogen.runtime_rows import decoded
+
+__all__ = ["fill_core_run", "runs"]
+
+_ADDRESS = re.compile(r"(?P<type>.*?)(?:_(?P<team>[0-9a-f]{8}-[0-9a-f-]{27}))?/(?P<key>.*)", re.DOTALL)
+_MODEL_TYPES = ("LLMCall", "LLMStreamStart", "LLMStreamEnd")
+
+
+class _Address(NamedTuple):
+    """An agent or a topic: ``writer_<team>/<team>`` in a team, ``Writer/default`` in a plain application."""
+
+    name: str
+    team: str | None
+
+
+def _address(text: Any) -> _Address | None:
+    if not isinstance(text, str):
+        return None
+    match = _ADDRESS.fullmatch(text)
+    if match is None:
+        return _Address(text, None)
+    name, team, key = match.group("type", "team", "key")
+    if team is None and key != "default":
+        name = text
+    return _Address(name, team)
+
+
+def _name_of(text: Any) -> str | None:
+    address = _address(text)
+    return address.name if address else None
+
+
+# -- runs ----------------------------------------------------------------------------------
+
+
+def runs(lines: Iterator[CoreLine]) -> Iterator[list[CoreLine]]:
+    """The lines of each run. A start within a run is that of a team inside it, unless it is the same team again."""
+    run: list[CoreLine] = []
+    team: str | None = None
+    open_ = False
+    for line in lines:
+        started = _started(line.record)
+        if started is not None and (not open_ or started == team):
+            if team is not None:
+                yield run
+                run = []
+            team, open_ = started, True
+        elif team is not None and _ended(line.record, team):
+            open_ = False
+        run.append(line)
+    if run:
+        yield run
+
+
+def _started(record: Record | None) -> str | None:
+    """The team, if a record is the task that begins its run."""
+    if record is None or record.get("sender") is not None or not str(record.get("delivery_stage")).endswith("SEND"):
+        return None
+    receiver = _address(record.get("receiver"))
+    payload = decoded(record.get("payload"))
+    begins = receiver is not None and isinstance(payload, dict) and isinstance(payload.get("messages"), list)
+    return receiver.team or receiver.name if begins and receiver is not None else None
+
+
+def _ended(record: Record | None, team: str) -> bool:
+    if record is None or not str(record.get("delivery_stage")).endswith("SEND"):
+        return False
+    receiver = _address(record.get("receiver"))
+    return receiver is not None and receiver.team == team and receiver.name == "output_topic" and not isinstance(_payload(record), dict)
+
+
+def _payload(record: Record) -> Any:
+    return decoded(record.get("payload"))
+
+
+# -- one run ---------------------------------------------------------------------------------
+
+
+def fill_core_run(builder: TraceBuilder, notes: Notes, lines: list[CoreLine]) -> None:
+    """Fill a builder from the lines of one run."""
+    run = _Run(builder, notes, lines)
+    for line in lines:
+        run.add(line)
+    run.close()
+
+
+class _Run:
+    def __init__(self, builder: TraceBuilder, notes: Notes, lines: list[CoreLine]) -> None:
+        self._builder = builder
+        self._notes = notes
+        self._conversation = Conversation(builder, notes)
+        self._models = ModelCalls(builder, notes)
+        self._spoken: set[bytes] = set()
+        for line in lines:
+            self._look_ahead(line)
+        self._sent: Counter[tuple[Any, ...]] = Counter()
+        self._made: Counter[bytes] = Counter()
+        self._events: dict[bytes, str | None] = {}
+        self._copies: Counter[str] = Counter()
+        self._deliveries: Counter[tuple[Any, ...]] = Counter()
+        self._kinds: Counter[str] = Counter()
+        self._asked: tuple[CoreLine, str, str] | None = None  # a manager's request to an agent, until the next record
+        self._chosen: dict[str, str] = {}
+        self._open_tools: list[tuple[str | None, str, str, Any]] = []
+        self._ran: dict[str, Any] = {}
+
+    def _look_ahead(self, line: CoreLine) -> None:
+        """Which records were said to the team, and which came of which model's answer, only later lines tell."""
+        record = line.record or {}
+        if record.get("type") in _MODEL_TYPES:
+            self._models.take_call(line, record, _name_of(record.get("agent_id")))
+        payload = _payload(record) if record.get("type") == "Message" else None
+        for _, item, said in _records(payload) if isinstance(payload, dict) else ():
+            key = _key(item)
+            self._models.take_record(key, item)
+            if said:
+                self._spoken.add(key)
+
+    def add(self, line: CoreLine) -> None:
+        """Add the next line."""
+        record = line.record
+        if record is None:
+            self._settle_request()
+            self._builder.message(None, line.text, kind="log", timestamp=line.moment, source_ref=line.ref)
+            return
+        kind = str(record.get("type"))
+        self._kinds[kind] += 1
+        if kind == "Message":
+            self._message(line, record)
+            return
+        self._settle_request()
+        if kind == "ToolCall":
+            self._tool(line, record)
+        elif kind in _MODEL_TYPES:
+            self._models.add_unshown(line)
+        elif kind in ("MessageHandlerException", "AgentConstructionException"):
+            self._exception(line, record)
+        else:
+            self._app_message(line, record, "dropped" if kind == "MessageDropped" else "log")
+
+    def close(self) -> None:
+        """Settle what only the end can tell."""
+        self._settle_request()
+        self._models.close()
+        for call_id, result in self._ran.items():
+            if not self._conversation.has_result(call_id):
+                self._builder.result(call_id, result, status="success")
+        self._conversation.close()
+        for what, count in self._copies.items():
+            self._notes.add("copy", None, f"{what} ({count})")
+        if self._deliveries:
+            names = ("kind", "delivery_stage", "sender", "receiver", "payload")
+            self._builder.extra["deliveries"] = [
+                {name: value for name, value in zip(names, key, strict=True) if value is not None} | {"count": count}
+                for key, count in self._deliveries.items()
+            ]
+        self._builder.count_types(self._kinds)
+
+    # -- messages of the runtime --------------------------------------------------------
+
+    def _message(self, line: CoreLine, record: Record) -> None:
+        payload = _payload(record)
+        opaque = payload if not isinstance(payload, dict) else None
+        route = tuple(record.get(name) for name in ("kind", "delivery_stage", "sender", "receiver"))
+        self._deliveries[(*map(text_of, route), text_of(opaque))] += 1
+        sent = not str(record.get("delivery_stage")).endswith("DELIVER")
+        sender, receiver = _address(record.get("sender")), _address(record.get("receiver"))
+        self._see_team(sender, receiver)
+        if not isinstance(payload, dict):
+            self._opaque(line, sender, receiver, sent)
+        elif not payload:
+            self._empty(line, sender, receiver, sent)
+        elif records := list(_records(payload)):
+            self._aside(line, payload)
+            for pointer, item, _ in records:
+                self._record(line, pointer, item, (record.get("sender"), record.get("receiver")), sent)
+        elif isinstance(payload.get("error"), dict):
+            self._error(line, payload, sender, sent)
+        else:
+            self._app_message(line, record, "chat")
+
+    def _record(self, line: CoreLine, pointer: str, item: Record, stream: tuple[Any, ...], sent: bool) -> None:
+        """A record of AgentChat: an event when this stream has brought it more often than there are events of it."""
+        key = _key(item)
+        self._sent[(*stream, sent, key)] += 1
+        fresh = self._sent[(*stream, sent, key)] > self._made[key] if sent else not self._made[key]
+        if not fresh:
+            self._copies["records that were sent or delivered again"] += 1
+            return
+        self._made[key] += 1
+        ref = f"{line.ref}/payload{pointer}"
+        self._settle_request(item)
+        beside = Beside(spoken=key in self._spoken, timestamp=None if item.get("created_at") else line.moment)
+        if (answer := self._models.answer_for(key)) is not None:
+            beside = beside._replace(raw_response=answer.response, extra={"model_call": answer.facts} if answer.facts else None)
+        self._conversation.add(ref, item, beside)
+        self._note_calls(item)
+
+    def _note_calls(self, item: Record) -> None:
+        content, source = item.get("content"), item.get("source")
+        if item.get("type") == "SelectSpeakerEvent" and isinstance(content, list) and len(content) == 1:
+            self._chosen[str(source)] = str(content[0])
+        if item.get("type") != "ToolCallRequestEvent" or not isinstance(content, list):
+            return
+        for call in content:
+            if isinstance(call, dict) and isinstance(call.get("id"), str):
+                self._open_tools.append((text_of(source), call["id"], str(call.get("name")), decoded(call.get("arguments"))))
+
+    def _see_team(self, *addresses: _Address | None) -> None:
+        for address in addresses:
+            if address is not None and address.team is not None:
+                self._builder.meta(session_id=self._session or address.team)
+                self._session = self._session or address.team
+
+    _session: str | None = None
+
+    def _aside(self, line: CoreLine, payload: Record) -> None:
+        rest = {
+            key: value
+            for key, value in payload.items()
+            if key not in ("messages", "message", "response", "agent_response", "name", "agent_name")
+        }
+        rest = {key: value for key, value in rest.items() if value is not None}
+        if rest:
+            self._builder.meta(extra=rest)
+
+    def _opaque(self, line: CoreLine, sender: _Address | None, receiver: _Address | None, sent: bool) -> None:
+        """A message that the logger could not serialise: the end of a run, or an answer about which nothing is known."""
+        if sent and sender is not None and receiver is not None and receiver.name == "output_topic":
+            self._settle_request()
+            event_id = self._builder.message(sender.name, None, kind="termination", timestamp=line.moment, source_ref=line.ref)
+            self._notes.add("derived", line.ref, "a manager's unreadable message to the output ends the run", event_id)
+            return
+        self._notes.add("wrapper", line.ref, "an answer that the logger could not serialise; counted in the trace's `extra.deliveries`")
+
+    def _empty(self, line: CoreLine, sender: _Address | None, receiver: _Address | None, sent: bool) -> None:
+        """An empty message: a manager asks an agent to speak, or the application resets one."""
+        if not sent:
+            self._copies["deliveries of messages without content"] += 1
+            return
+        self._settle_request()
+        if sender is not None and receiver is not None:
+            self._asked = (line, sender.name, receiver.name)
+            return
+        if receiver is not None:
+            self._builder.message(None, None, receivers=[receiver.name], kind="system", timestamp=line.moment, source_ref=line.ref)
+
+    def _settle_request(self, following: Record | None = None) -> None:
+        """A request to speak is an event of its own, unless the manager also says whom it selected."""
+        if self._asked is None:
+            return
+        line, manager, agent = self._asked
+        self._asked = None
+        self._conversation.manages(manager)
+        selects = following is not None and following.get("type") == "SelectSpeakerEvent" and following.get("source") == manager
+        if self._chosen.pop(manager, None) == agent or (selects and following is not None and following.get("content") == [agent]):
+            self._copies["requests to speak that a selection already tells"] += 1
+            return
+        self._builder.message(manager, None, receivers=[agent], kind="selection", timestamp=line.moment, source_ref=line.ref)
+
+    def _app_message(self, line: CoreLine, record: Record, kind: str) -> None:
+        """A message of an application's own type."""
+        payload = _payload(record)
+        sender, receiver = _address(record.get("sender")), _address(record.get("receiver"))
+        sent = not str(record.get("delivery_stage")).endswith("DELIVER")
+        key = _key([record.get("sender"), payload, record.get("kind")])
+        direct = receiver is not None and not str(record.get("kind")).endswith("PUBLISH")
+        stream = (record.get("receiver"), sent, key)
+        self._sent[stream] += 1
+        fresh = self._sent[stream] > self._made[key] if sent else not self._made[key]
+        if not fresh and kind == "chat":
+            self._copies["deliveries of messages"] += 1
+            if receiver is not None and not sent and (made := self._events.get(key)):
+                self._builder.receive(made, [receiver.name])
+            return
+        self._made[key] += 1
+        self._settle_request()
+        content: Any = payload["content"] if isinstance(payload, dict) and payload.keys() == {"content"} else payload
+        metadata = {"topic": record["receiver"]} if receiver is not None and not direct else {}
+        rest = {
+            name: value for name, value in record.items() if name not in ("type", "payload", "sender", "receiver", "kind", "delivery_stage")
+        }
+        self._events[key] = self._builder.message(
+            sender.name if sender else None,
+            content if isinstance(content, str) or content is None else (ContentPart(kind="data", value=content),),
+            receivers=[receiver.name] if direct and receiver is not None else (),
+            kind=kind,
+            metadata=metadata,
+            timestamp=line.moment,
+            source_ref=line.ref,
+            extra={name: value for name, value in rest.items() if value is not None} or None,
+        )
+
+    # -- failures and tools ----------------------------------------------------------------
+
+    def _error(self, line: CoreLine, payload: Record, sender: _Address | None, sent: bool) -> None:
+        key = _key(payload)
+        if self._made[key]:
+            self._copies["errors that were delivered"] += 1
+            return
+        self._made[key] += 1
+        self._settle_request()
+        error = payload["error"]
+        self._last_error = (sender.name if sender else None, error.get("error_message"))
+        self._builder.message(
+            sender.name if sender else None,
+            text_of(error.get("error_message")),
+            kind="error",
+            metadata={name: value for name, value in error.items() if name != "error_message" and value is not None},
+            timestamp=line.moment,
+            source_ref=line.ref,
+        )
+
+    _last_error: tuple[str | None, Any] = (None, None)
+
+    def _exception(self, line: CoreLine, record: Record) -> None:
+        name = _name_of(record.get("handling_agent", record.get("agent_id")))
+        if self._last_error == (name, record.get("exception")):
+            self._notes.add("copy", line.ref, "the exception behind the error before it")
+            return
+        payload = _payload(record)
+        self._builder.message(
+            name,
+            text_of(record.get("exception")),
+            kind="error",
+            metadata={"payload": payload} if payload else {},
+            timestamp=line.moment,
+            source_ref=line.ref,
+        )
+
+    def _tool(self, line: CoreLine, record: Record) -> None:
+        """A tool that returned: the outcome of a call that a message asks for, or a call of its own."""
+        caller = _name_of(record.get("agent_id"))
+        name, arguments, result = text_of(record.get("tool_name")), record.get("arguments"), record.get("result")
+        for asked in self._open_tools:
+            source, call_id, tool, given = asked
+            if tool == name and given == arguments and caller in (None, source):
+                self._open_tools.remove(asked)
+                self._ran[call_id] = result
+                self._copies["tool executions that stand with their calls"] += 1
+                return
+        rest = {key: value for key, value in record.items() if key not in ("type", "tool_name", "arguments", "result", "agent_id")}
+        event_id = self._builder.call(caller, name, arguments, executor=caller, source_ref=line.ref, extra=rest or None)
+        self._builder.result(f"call_{event_id}", result, status="success", completed_at=line.moment)
+
+
+def _records(payload: Record) -> Iterator[tuple[str, Record, bool]]:
+    """The records of AgentChat in a payload, with their places and whether they are said to the team."""
+    messages = payload.get("messages")
+    for index, item in enumerate(messages if isinstance(messages, list) else ()):
+        if isinstance(item, dict) and "source" in item:
+            yield f"/messages/{index}", item, True
+    message = payload.get("message")
+    if isinstance(message, dict) and "source" in message:
+        yield "/message", message, False
+    for name in ("response", "agent_response"):
+        response = payload.get(name)
+        if not isinstance(response, dict):
+            continue
+        for index, item in enumerate(response.get("inner_messages") or ()):
+            if isinstance(item, dict):
+                yield f"/{name}/inner_messages/{index}", item, False
+        if isinstance(response.get("chat_message"), dict):
+            yield f"/{name}/chat_message", response["chat_message"], True
+
+
+def _key(value: Any) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=repr)
