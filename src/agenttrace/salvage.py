@@ -309,6 +309,8 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
         except json.JSONDecodeError:
             rest = text[position:]
             value, cut = close_truncated(rest, decoder) if rest[0] in "{[" else (None, None)
+            if cut is not None and not value and not values:
+                break  # nothing whole behind the first bracket: text that begins with one
             if cut is not None:
                 values.append(value)
                 repairs.append(cut)

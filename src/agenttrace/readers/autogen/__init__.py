@@ -19,14 +19,17 @@ from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
+from agenttrace.readers.autogen.console_lines import numbered
 from agenttrace.readers.autogen.core_events import fill_core_run, runs
 from agenttrace.readers.autogen.core_lines import core_lines
 from agenttrace.readers.autogen.dumps import fill, fill_from_lines
+from agenttrace.readers.autogen.notebook import has_runs, is_notebook, read_notebook
 from agenttrace.readers.autogen.runtime_log import fill_session
 from agenttrace.readers.autogen.runtime_rows import Session, is_database, line_sessions, table_sessions
 from agenttrace.readers.autogen.shapes import classify, classify_lines, classify_text
-from agenttrace.salvage import document, look, records
-from agenttrace.sources import Source
+from agenttrace.readers.autogen.transcripts import fill_transcript
+from agenttrace.salvage import document, look, note_damage, records
+from agenttrace.sources import Source, decode_text
 
 __all__ = ["FORMAT"]
 
@@ -41,10 +44,14 @@ def sniff(source: Source) -> Match | None:
         return Match("runtime_sqlite", "certain", "a sqlite file with the tables of 0.2 runtime_logging")
     seen = look(source)
     if seen.is_document:
-        return classify(seen.value)
+        return _notebook(seen.value) if is_notebook(seen.value) else classify(seen.value)
     if seen.kind == "jsonl":
         return classify_lines(seen.sample)
     return classify_text(source.head) if seen.kind == "text" else None
+
+
+def _notebook(value: dict[str, Any]) -> Match | None:
+    return Match("notebook", "certain", "a notebook whose cells show runs of AutoGen") if has_runs(value) else None
 
 
 def read(source: Source, notes: Notes) -> Iterator[Trace]:
@@ -61,6 +68,11 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
             builder = _builder(source, notes, match.variant, number)
             fill_core_run(builder, notes, lines)
             yield builder.build()
+    elif match.variant in ("console_chat", "console_team"):
+        yield from _read_console(source, notes, match.variant)
+    elif match.variant == "notebook":
+        value = document(source, notes)
+        yield from read_notebook(value, notes, lambda number: _builder(source, notes, "notebook", number))
     elif look(source).is_document:
         yield from _read_document(source, notes, match.variant)
     else:
@@ -71,6 +83,17 @@ def _read_sessions(source: Source, notes: Notes, variant: str, sessions: Iterabl
     for number, session in enumerate(sessions, 1):
         builder = _builder(source, notes, variant, number)
         fill_session(builder, notes, session)
+        yield builder.build()
+
+
+def _read_console(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:
+    text, _, guess = decode_text(source.data)
+    if guess:
+        notes.add("salvaged", None, guess)
+    note_damage(source, notes)
+    for number, fill_run in enumerate(fill_transcript(numbered(text), [], notes), 1):
+        builder = _builder(source, notes, variant, number)
+        fill_run(builder)
         yield builder.build()
 
 

@@ -3,8 +3,10 @@
 Every record has ``type`` and ``source``. Facts that the code rests on, from
 ``autogen_agentchat`` (messages.py, teams/_group_chat/_chat_agent_container.py):
 
-* A chat message is published to the whole team; agent events (tool events,
+* A chat message is published to the members of the team; agent events (tool events,
   thoughts, selections, chunks) are not delivered to other agents.
+* Who sets the task (``user``, usually) is no member, unless it is a UserProxyAgent,
+  which speaks again or asks for input.
 * One model response is a ThoughtEvent (if any) and then either a
   ToolCallRequestEvent or a chat message with ``models_usage``.
 * A ToolCallSummaryMessage and a HandoffMessage repeat calls and results.
@@ -57,6 +59,9 @@ class Conversation:
         self._results: dict[str, Record] = {}
         self._texts: list[str] = []
         self._speakers: set[str] = set()
+        self._opener: str | None = None  # who spoke first, and no longer once others have
+        self._previous: str | None = None
+        self._members: set[str] = set()
         self._managers: set[str] = set()
         self._thought_turn: dict[str | None, str] = {}
         self._streams = Streams(notes)
@@ -87,10 +92,30 @@ class Conversation:
         """Settle what only the end can tell."""
         for stream in self._streams.unfinished():
             self._lost_stream(stream)
-        for manager in self._managers - self._speakers:
-            self._builder.agent(manager, participant=False)
+        for outsider in self._outsiders():
+            self._builder.agent(outsider, participant=False)
         self._code.close()
         self._builder.count_types(Counter(self._types))
+
+    def members(self, names: Iterable[str]) -> None:
+        """Names of agents that the log shows to be in the team; once any are known, nobody else is."""
+        self._members.update(names)
+
+    def _outsiders(self) -> set[str]:
+        """Agents to whom nothing is published: managers that do not speak, and who set the task."""
+        if self._members:
+            return (self._speakers | self._managers) - (self._members - (self._managers - self._speakers))
+        return (self._managers - self._speakers) | ({self._opener} if self._opener is not None else set())
+
+    def _speaks(self, source: str | None, record: Record) -> None:
+        if source is None or source == self._previous:
+            return
+        self._speakers.add(source)
+        if self._previous is None:
+            self._opener = source if record.get("models_usage") is None else None  # no model sets a task
+        elif source == self._opener:
+            self._opener = None
+        self._previous = source
 
     def manages(self, manager: str) -> None:
         """An agent that decides who speaks: no participant unless it speaks itself."""
@@ -159,7 +184,7 @@ class Conversation:
                 return self._chat(record, ref, source)
             turn = turn or identity or f"turn:{ref}"
         self._texts.append(content)
-        self._speakers.add(source)
+        self._speaks(source, record)
         holders = beside.holders
         return self._builder.message(
             source,
@@ -179,8 +204,8 @@ class Conversation:
         event = kind.endswith("Event") if isinstance(kind, str) else "content" not in record and not self._beside.spoken
         holders = self._beside.holders
         content, metadata = self._content(record.get("content")), metadata_of(record)
-        if source is not None and not event:
-            self._speakers.add(source)
+        if not event:
+            self._speaks(source, record)
         if record.get("format_string"):
             metadata["format_string"] = record["format_string"]
         return self._builder.message(
@@ -201,8 +226,7 @@ class Conversation:
                 self._notes.add("copy", f"{ref}/context", "the calls and results that the handed-over context repeats")
             else:
                 metadata["context"] = context
-        if source is not None:
-            self._speakers.add(source)
+        self._speaks(source, record)
         if isinstance(target, str):
             self._speakers.add(target)
         return self._builder.message(
@@ -254,6 +278,7 @@ class Conversation:
         metadata = metadata_of(record)
         if source is not None:
             self._builder.agent(source, role="user")
+            self._opener = None if source == self._opener else self._opener
         if record.get("request_id") is not None:
             metadata["request_id"] = record["request_id"]
         return self._builder.message(

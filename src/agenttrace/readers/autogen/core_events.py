@@ -203,11 +203,11 @@ class _Run:
         elif not payload:
             self._empty(line, sender, receiver, sent)
         elif records := list(_records(payload)):
-            self._aside(line, payload)
+            self._aside(payload)
             for pointer, item, _ in records:
                 self._record(line, pointer, item, (record.get("sender"), record.get("receiver")), sent)
         elif isinstance(payload.get("error"), dict):
-            self._error(line, payload, sender, sent)
+            self._error(line, payload, sender)
         else:
             self._app_message(line, record, "chat")
 
@@ -241,12 +241,15 @@ class _Run:
     def _see_team(self, *addresses: _Address | None) -> None:
         for address in addresses:
             if address is not None and address.team is not None:
+                if not address.name.endswith("_topic"):
+                    self._conversation.members([address.name])
                 self._builder.meta(session_id=self._session or address.team)
                 self._session = self._session or address.team
 
     _session: str | None = None
 
-    def _aside(self, line: CoreLine, payload: Record) -> None:
+    def _aside(self, payload: Record) -> None:
+        """What the start of a run says beside its messages."""
         rest = {
             key: value
             for key, value in payload.items()
@@ -325,7 +328,7 @@ class _Run:
 
     # -- failures and tools ----------------------------------------------------------------
 
-    def _error(self, line: CoreLine, payload: Record, sender: _Address | None, sent: bool) -> None:
+    def _error(self, line: CoreLine, payload: Record, sender: _Address | None) -> None:
         key = _key(payload)
         if self._made[key]:
             self._copies["errors that were delivered"] += 1

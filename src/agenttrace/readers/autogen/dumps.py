@@ -15,7 +15,7 @@ from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.shapes import is_item
 from agenttrace.readers.autogen.state import fill_state
 
-__all__ = ["fill", "fill_from_lines"]
+__all__ = ["fill", "fill_chat_result_facts", "fill_from_lines", "keep_rest"]
 
 
 def fill(builder: TraceBuilder, notes: Notes, variant: str, value: Any, at: str = "") -> None:
@@ -44,7 +44,7 @@ def _refs(items: list[Any], at: str) -> Iterable[tuple[str, Any]]:
     return ((f"{at}/{index}", item) for index, item in enumerate(items))
 
 
-def _leftovers(builder: TraceBuilder, notes: Notes, value: dict[str, Any], known: Iterable[str], at: str) -> None:
+def keep_rest(builder: TraceBuilder, notes: Notes, value: dict[str, Any], known: Iterable[str], at: str) -> None:
     """Keys that no field takes: kept in the run's `extra`, noted."""
     rest = {key: item for key, item in value.items() if key not in known and item is not None}
     if rest:
@@ -58,7 +58,7 @@ def _leftovers(builder: TraceBuilder, notes: Notes, value: dict[str, Any], known
 
 def _task_result(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
     Conversation(builder, notes).add_all(_refs(value["messages"], f"{at}/messages"))
-    _leftovers(builder, notes, value, ("messages",), at)
+    keep_rest(builder, notes, value, ("messages",), at)
 
 
 def _messages(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
@@ -70,7 +70,7 @@ def _response(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
     inner = value.get("inner_messages")
     items = [*_refs(inner if isinstance(inner, list) else [], f"{at}/inner_messages"), (f"{at}/chat_message", value["chat_message"])]
     Conversation(builder, notes).add_all(items)
-    _leftovers(builder, notes, value, ("chat_message", *(["inner_messages"] if isinstance(inner, list) or inner is None else [])), at)
+    keep_rest(builder, notes, value, ("chat_message", *(["inner_messages"] if isinstance(inner, list) or inner is None else [])), at)
 
 
 def _model_context(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
@@ -81,7 +81,7 @@ def _model_context(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> 
         _refs(messages, f"{at}/messages" if isinstance(value, dict) else at)
     )
     if isinstance(value, dict):
-        _leftovers(builder, notes, value, ("messages",), at)
+        keep_rest(builder, notes, value, ("messages",), at)
 
 
 # -- 0.2 --------------------------------------------------------------------------------
@@ -130,7 +130,7 @@ def _group_chat(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> Non
     items, ref = (value["messages"], f"{at}/messages") if isinstance(value, dict) else (value, at)
     _converse(builder, notes, [ChatList(items, ref)])
     if isinstance(value, dict):
-        _leftovers(builder, notes, value, ("messages",), at)
+        keep_rest(builder, notes, value, ("messages",), at)
 
 
 def _chat_result(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
@@ -139,6 +139,12 @@ def _chat_result(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> No
     peers = [name for name in ChatList(items, "").named() if name != owner]
     pair = len(peers) == 1 and owner is not None
     _converse(builder, notes, [ChatList(items, f"{at}/chat_history", owner if pair else None, peers[0] if pair else None)])
+    fill_chat_result_facts(builder, notes, value, at)
+
+
+def fill_chat_result_facts(builder: TraceBuilder, notes: Notes, value: dict[str, Any], at: str) -> None:
+    """What a ChatResult states beside its messages: summary, cost, what a person typed."""
+    items = value["chat_history"]
     texts = {item.get("content") for item in items if isinstance(item, dict) and isinstance(item.get("content"), str)}
     typed = value.get("human_input")
     spoken = [text for text in typed if isinstance(text, str) and text in texts] if isinstance(typed, list) else []
@@ -151,7 +157,7 @@ def _chat_result(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> No
         "human_input": [text for text in typed if text not in spoken] or None if isinstance(typed, list) else typed,
     }
     builder.meta(final_answer=value.get("summary"), usage=usage)
-    _leftovers(builder, notes, rest, ("chat_history", "summary"), at)
+    keep_rest(builder, notes, rest, ("chat_history", "summary"), at)
 
 
 def _total_usage(cost: Any) -> tuple[Usage | None, Any]:
@@ -207,7 +213,7 @@ def _who_and_when(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> N
     known = {"history", "question", "question_ID", "level", "ground_truth", "mistake_agent", "mistake_step", "mistake_reason", "labels"}
     known |= {"is_correct"} if isinstance(solved, bool) else set()
     known |= {"system_prompt"} if isinstance(prompts, dict) and all(isinstance(prompt, str) for prompt in prompts.values()) else set()
-    _leftovers(builder, notes, value, known, at)
+    keep_rest(builder, notes, value, known, at)
 
 
 def _masft(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
@@ -242,7 +248,7 @@ def _masft(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
     known = {"trajectory", "instance_id", *(() if rest else ("note",))}
     known |= {"problem_statement"} if isinstance(task, str) else set()
     known |= {"other_data"} if facts is value.get("other_data") and (solved is None or isinstance(solved, bool)) else set()
-    _leftovers(builder, notes, {**value, "note": rest or None}, known, at)
+    keep_rest(builder, notes, {**value, "note": rest or None}, known, at)
 
 
 def _joined(item: Any) -> Any:

@@ -60,9 +60,6 @@ class _Run(NamedTuple):
 def fill_session(builder: TraceBuilder, notes: Notes, session: Session) -> None:
     """Fill a builder from a session."""
     builder.meta(session_id=session.identity)
-    if session.lines:
-        builder.extra["log_lines"] = [{"source_ref": ref, "text": text} for ref, text in session.lines]
-        notes.add("aside", session.lines[0][0], f"what the logger said in plain text ({len(session.lines)} lines), in the trace's `extra`")
     conversation = _Conversation(builder, notes)
     for row in session.rows:
         conversation.add(row)
@@ -90,7 +87,9 @@ class _Conversation:
         state = row.values.get("json_state")
         if row.kind in ("event", "function"):
             self._see(row.values)
-        if row.kind == "agent":
+        if row.kind == "text":
+            self._append(row.ref, {"content": row.values["text"]}, Told(None, [], kind="log"))
+        elif row.kind == "agent":
             self._agent(row)
         elif row.kind == "completion":
             self._completion(row)
@@ -155,7 +154,9 @@ class _Conversation:
         earlier = self._agents.get(name)
         made = parse_time(str(values.pop("timestamp", None)))
         if earlier is not None:
-            config["constructors"] = [*earlier["config"].pop("constructors", ()), earlier["config"]]
+            before = earlier.pop("config", {})
+            before |= {key: earlier[key] for key in ("system_prompt", "description") if earlier.get(key) not in (None, fields.get(key))}
+            config["constructors"] = [*before.pop("constructors", ()), before]
             fields = {**earlier, **fields}
         elif made is not None:
             fields["lifecycle"] = Lifecycle(started_at=made)
@@ -179,6 +180,7 @@ class _Conversation:
         relayed = isinstance(author, str) and author != sender and item.get("role") != "function"
         if relayed and (entry := self._relayed(key, str(author), sender, receiver)):
             entry.told.receivers.append(str(receiver))
+            entry.item.setdefault("role", item.get("role"))
             self._notes.add("copy", row.ref, f"{entry.ref} again, relayed by {sender} to {receiver}")
             self._last_received[str(receiver)] = entry
             return

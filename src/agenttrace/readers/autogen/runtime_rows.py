@@ -48,7 +48,7 @@ _STARTED = re.compile(r"Started new session with Session ID: ?(.+)")
 
 
 class Row(NamedTuple):
-    """One record: its kind, its place, its columns with JSON columns decoded."""
+    """One record: its kind (``text`` is what a logger says in plain words), its place, its columns with JSON columns decoded."""
 
     kind: str
     ref: str
@@ -57,11 +57,10 @@ class Row(NamedTuple):
 
 @dataclass
 class Session:
-    """What one ``runtime_logging`` session recorded, in order of time; ``lines`` are what its logger said in plain text."""
+    """What one ``runtime_logging`` session recorded, in order of time."""
 
     identity: str | None
     rows: list[Row] = field(default_factory=list)
-    lines: list[tuple[str, str]] = field(default_factory=list)
     _first: str = ""
     _last: str = ""
     _agent_ids: set[Any] = field(default_factory=set)
@@ -149,7 +148,7 @@ def _tables(source: Source, notes: Notes) -> list[list[Row]]:
     failed = ""
     with closing(sqlite3.connect(":memory:")) as database:
         try:
-            database.deserialize(_without_journal_mode(source.data))
+            database.deserialize(_openable(source.data))
             database.execute("PRAGMA trusted_schema = OFF")
             database.text_factory = lambda raw: raw.decode("utf-8", "replace")
             kinds = dict(database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'"))
@@ -171,25 +170,36 @@ def _tables(source: Source, notes: Notes) -> list[list[Row]]:
     return found
 
 
-def _without_journal_mode(data: bytes) -> bytes:
-    """A copy in memory can have no write-ahead file beside it, which bytes 18 and 19 of the header would ask for."""
-    return data[:18] + b"\1\1" + data[20:] if data[18:20] == b"\2\2" else data
+def _openable(data: bytes) -> bytes:
+    """The bytes of a file with a header that lets them be opened in memory and when the end is missing.
+
+    https://www.sqlite.org/fileformat2.html: bytes 18 and 19 ask for a write-ahead file, which a
+    copy in memory cannot have; the page count at byte 28 is found anew when it is zero.
+    """
+    journal = b"\1\1" if data[18:20] == b"\2\2" else data[18:20]
+    return data[:18] + journal + data[20:28] + b"\0\0\0\0" + data[32:]
 
 
 def _rows(database: sqlite3.Connection, table: str, kind: str, columns: tuple[str, ...], notes: Notes) -> tuple[list[Row], str | None]:
-    """The rows of a table in order, and what stopped the reading."""
-    rows: list[Row] = []
-    try:
-        cursor = database.execute(f'SELECT rowid AS "rowid of the table", * FROM "{table}" ORDER BY rowid')  # noqa: S608 - a name of our own
-        names = [column[0] for column in cursor.description][1:]
-        for number, *cells in cursor:
-            ref = f"{table}/{number}"
-            values = {name: _cell(cell, name in columns) for name, cell in zip(names, cells, strict=True) if cell is not None}
-            notes.count_source(values)
-            rows.append(Row(kind, ref, values))
-    except sqlite3.Error as error:
-        return rows, str(error)
-    return rows, None
+    """The rows of a table in order, and what stopped the reading: then those before a hole, and those behind it."""
+    found: dict[int, Row] = {}
+    broken: str | None = None
+    for direction in ("ASC", "DESC"):
+        try:
+            cursor = database.execute(f'SELECT rowid AS "rowid of the table", * FROM "{table}" ORDER BY rowid {direction}')  # noqa: S608 - names of our own
+            names = [column[0] for column in cursor.description][1:]
+            for number, *cells in cursor:
+                if number in found:
+                    break
+                values = {name: _cell(cell, name in columns) for name, cell in zip(names, cells, strict=True) if cell is not None}
+                notes.count_source(values)
+                found[number] = Row(kind, f"{table}/{number}", values)
+        except sqlite3.Error as error:
+            broken = str(error)
+            continue
+        if broken is None:
+            break
+    return [found[number] for number in sorted(found)], broken
 
 
 def _cell(cell: Any, is_json: bool) -> Any:
@@ -250,7 +260,11 @@ def _add_line(session: Session, ref: str, text: str, notes: Notes) -> Generator[
     """Add a line to the session it belongs to; a session that ends with it is given out. Returns the session that goes on."""
     if not text.startswith("{"):
         notes.count_source(text)
-        session.lines.append((ref, text))
+        last = session.rows[-1] if session.rows else None
+        if last is not None and last.kind == "text":
+            last.values["text"] += f"\n{text}"
+        else:
+            session.rows.append(Row("text", ref, {"text": text}))
         return session
     parsed = parse(text.encode("utf-8", "replace"))
     for repair in parsed.repairs:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from agenttrace.formats import Match
+from agenttrace.readers.autogen.console_chat import is_chat_console
+from agenttrace.readers.autogen.console_lines import numbered
+from agenttrace.readers.autogen.console_team import is_team_console
 from agenttrace.readers.autogen.core_lines import is_core_log, is_core_record
 from agenttrace.readers.autogen.records import CONTEXT_TYPES, TEAM_TYPES
 from agenttrace.readers.autogen.runtime_rows import is_row
@@ -41,6 +44,11 @@ def classify_text(head: bytes) -> Match | None:
     """The variant of a text that is no JSON, from its first bytes."""
     if is_core_log(head):
         return Match("core_events", "certain", "records of the 0.4 event logger behind log prefixes")
+    lines = numbered(head.decode("utf-8", "replace"))
+    if is_chat_console(lines):
+        return Match("console_chat", "certain", "what 0.2 prints: `name (to name):`, the message, a rule")
+    if is_team_console(lines):
+        return Match("console_team", "certain", "what Console of AgentChat prints: `---------- type (source) ----------`")
     return None
 
 

@@ -19,7 +19,7 @@ from agenttrace.notes import Notes
 from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.records import Record, text_of
 
-__all__ = ["fill_state", "is_state"]
+__all__ = ["fill_state", "is_state", "matches"]
 
 _LARGEST = 20_000_000  # comparisons that laying two sequences over each other may cost
 _LISTS = ("message_thread", "message_buffer", "llm_context", "agent_state", "inner_team_state", "agent_states")
@@ -67,6 +67,7 @@ def fill_state(builder: TraceBuilder, notes: Notes, value: Record, at: str) -> N
         team.add_agent(name, value, at)
     conversation = ModelContext(builder, notes)
     conversation.count(team.copied)
+    conversation.members(team.members)
     conversation.add_held((entry.ref, entry.record, entry.owner, entry.holders) for entry in team.entries)
 
 
@@ -79,6 +80,7 @@ class _Team:
         self._parent = parent
         self._taken = taken if taken is not None else set()  # names of the teams around this one
         self._names: set[str] = set()
+        self.members: set[str] = set()  # agents of the team, with those of teams inside them
         self.entries: list[_Entry] = []
         self.copied: list[Any] = []
 
@@ -152,6 +154,7 @@ class _Team:
         if rest:
             self._agent(name, {f"inner_team.{key}": item for key, item in rest.items()}, at)
         self.copied += inner.copied
+        self.members |= inner.members
         said = [index for index, entry in enumerate(self.entries) if _source(entry.record) == name]
         place = said[-1] if said else len(self.entries)
         self.entries[place:place] = inner.entries
@@ -159,6 +162,8 @@ class _Team:
     def _agent(self, name: str, facts: dict[str, Any], at: str, *, participant: bool = True) -> None:
         if name in self._taken:  # names are names inside a team
             name = f"{self._parent}/{name}"
+        if participant:
+            self.members.add(name)
         self._builder.agent(name, name=name, parent_agent_id=self._parent, extra=facts or None, participant=participant)
         if facts:
             self._notes.add("aside", at, f"{', '.join(facts)}, in `extra` of agent {name}")
@@ -172,7 +177,7 @@ class _Team:
         placed: list[_Entry] = []
         position = 0
         copies = 0
-        for mine, theirs in _matches([entry.key for entry in self.entries], [entry.key for entry in others]):
+        for mine, theirs in matches([entry.key for entry in self.entries], [entry.key for entry in others]):
             placed += self.entries[position:mine]
             position = mine
             if theirs is None:
@@ -202,7 +207,7 @@ class _Team:
         return [_Entry(f"{other.ref}/thought", record, ("thought", other.ref))]
 
 
-def _matches(mine: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]]) -> Iterator[tuple[int, int | None]]:
+def matches(mine: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]]) -> Iterator[tuple[int, int | None]]:
     """Pairs of places, in order; a place of theirs that matches nothing comes with the place of mine before which it goes."""
     if len(mine) * len(theirs) > _LARGEST:
         mine = mine[-len(theirs) :] if len(mine) > len(theirs) else mine

@@ -1,0 +1,66 @@
+"""Objects of AutoGen as ``print`` and ``repr`` show them, inside other text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from agenttrace.readers.autogen.console_lines import Line, joined
+from agenttrace.readers.autogen.records import Record
+from agenttrace.reprs import parse_repr
+
+__all__ = ["Printed", "printed_messages", "printed_objects"]
+
+_OBJECT = re.compile(r"\s*(?:TaskResult|ChatResult|Response|\[(?:\w+Message|\w+Event)|\{'type': '\w+State')\b")
+_MESSAGE = re.compile(r"(?:(?P<name>[A-Za-z]\w*) )?(?=(?:id='[^']*' )?source=['\"]|messages=\[)")
+_FIELD = re.compile(r" ?([A-Za-z_]\w*)=")
+
+
+class Printed(NamedTuple):
+    """A printed object: its place and its value."""
+
+    ref: str
+    value: Any
+
+
+def printed_objects(text: str, ref: str) -> list[Printed]:
+    """The one object that a text consists of, as a list of one; empty when it is none of AutoGen's."""
+    if not _OBJECT.match(text):
+        return []
+    found = parse_repr(text)
+    return [Printed(ref, found.value)] if found is not None and isinstance(found.value, dict | list) else []
+
+
+def printed_messages(lines: list[Line]) -> list[Printed]:
+    """Messages printed one a line, ``source='user' models_usage=None content='…'``: pydantic's text of an object.
+
+    A result at the end, ``messages=[…] stop_reason=…``, repeats them. Text between them is a record without a source.
+    """
+    found: list[Printed] = []
+    if not any(_MESSAGE.match(line.plain) for line in lines):
+        return []
+    at = 0
+    while at < len(lines):
+        line = lines[at]
+        match = _MESSAGE.match(line.plain)
+        fields, used = _fields(lines[at:], match.end()) if match else ({}, 1)
+        if fields:
+            found.append(Printed(line.ref, fields))
+        elif line.plain.strip():
+            found.append(Printed(line.ref, {"text": line.plain}))
+        at += used
+    return found
+
+
+def _fields(lines: list[Line], start: int) -> tuple[Record, int]:
+    """The fields of the object that begins in the first line, and how many lines it takes (a repr may hold line breaks)."""
+    text = joined(lines[:1])
+    fields: Record = {}
+    at = start
+    while match := _FIELD.match(text, at):
+        value = parse_repr(text, match.end())
+        if value is None or value.cut is not None:
+            break
+        fields[match[1]] = value.value
+        at = value.end
+    return fields, 1
