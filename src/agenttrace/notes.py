@@ -94,9 +94,11 @@ class Notes:
             return None
         return round(max(0.0, 1.0 - self.unmapped_leaves / self.source_leaves), 4)
 
-    def absorb(self, other: Notes) -> None:
-        """Take over the notes and counts of another collection."""
-        self.items.extend(other.items)
+    def absorb(self, other: Notes, file: str | None = None) -> None:
+        """Take over the notes and counts of another collection; ``file`` is the file of a folder in which its places are."""
+        for note in other.items:
+            place = f"{file}#{note.source_ref or ''}" if file is not None else note.source_ref
+            self.items.append(note._replace(source_ref=place))
         self.source_leaves += other.source_leaves
         self.unmapped_leaves += other.unmapped_leaves
 

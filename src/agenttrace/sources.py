@@ -82,6 +82,11 @@ class Source:
         return self.path is not None and self._raw is None and self.path.is_dir()
 
     @cached_property
+    def files(self) -> list[Source]:
+        """The regular files below a folder, in order; what cannot be listed is left out."""
+        return list(walk(self, []))
+
+    @cached_property
     def head(self) -> bytes:
         """The first 64 KiB, expanded where compressed."""
         if self._raw is not None or "raw" in self.__dict__ or "data" in self.__dict__:
@@ -105,7 +110,10 @@ class Source:
 
     @cached_property
     def sha256(self) -> str:
-        """Of the bytes as they lie, in hex."""
+        """Of the bytes as they lie, in hex; of a folder, of its files' names and digests, in order."""
+        if self.is_folder:
+            listed = "".join(f"{file.sha256}  {file.name}\n" for file in self.files)
+            return hashlib.sha256(listed.encode()).hexdigest()
         if self._raw is not None or "raw" in self.__dict__:
             return hashlib.sha256(self.raw).hexdigest()
         try:
@@ -116,7 +124,9 @@ class Source:
 
     @cached_property
     def size(self) -> int:
-        """Bytes as they lie."""
+        """Bytes as they lie; of a folder, of all its files."""
+        if self.is_folder:
+            return sum(file.size for file in self.files)
         if self._raw is not None or "raw" in self.__dict__ or self.path is None:
             return len(self.raw)
         return self.path.stat().st_size
@@ -134,7 +144,7 @@ class Source:
     def forget(self) -> None:
         """Let go of bytes and parsed values, so that a batch holds one input at a time. Standard input stays."""
         self.memo.clear()
-        for name in ("raw", "data", "head"):
+        for name in ("raw", "data", "head", "files"):
             self.__dict__.pop(name, None)
 
     def _open(self) -> BinaryIO:

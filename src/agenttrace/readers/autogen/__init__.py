@@ -24,6 +24,7 @@ from agenttrace.readers.autogen.core_events import fill_core_run, runs
 from agenttrace.readers.autogen.core_lines import core_lines
 from agenttrace.readers.autogen.dumps import fill, fill_from_lines
 from agenttrace.readers.autogen.notebook import has_runs, is_notebook, read_notebook
+from agenttrace.readers.autogen.run_folder import read_folder, sniff_folder
 from agenttrace.readers.autogen.runtime_log import fill_session
 from agenttrace.readers.autogen.runtime_rows import Session, is_database, line_sessions, table_sessions
 from agenttrace.readers.autogen.shapes import classify, classify_lines, classify_text
@@ -39,7 +40,7 @@ _WHOLE = frozenset({"chat_result", "task_result", "who_and_when", "masft", "resp
 def sniff(source: Source) -> Match | None:
     """Looks at the decoded document, or the first lines."""
     if source.is_folder:
-        return None
+        return sniff_folder(source, sniff)
     if is_database(source):
         return Match("runtime_sqlite", "certain", "a sqlite file with the tables of 0.2 runtime_logging")
     seen = look(source)
@@ -59,7 +60,9 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
     match = sniff(source)
     if match is None:
         raise ReadError("unparsable", source.label, None, "no AutoGen dump of a known shape", "`agenttrace doctor` says what is in it")
-    if match.variant == "runtime_sqlite":
+    if match.variant == "run_folder":
+        yield from read_folder(source, notes, sniff, lambda number: _builder(source, notes, "run_folder", number))
+    elif match.variant == "runtime_sqlite":
         yield from _read_sessions(source, notes, match.variant, table_sessions(source, notes))
     elif match.variant == "runtime_file":
         yield from _read_sessions(source, notes, match.variant, line_sessions(source, notes))

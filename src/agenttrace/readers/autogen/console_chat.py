@@ -166,6 +166,8 @@ class _Transcript:
             else:
                 arguments.append(line)
                 text = joined(arguments)
+                if len(arguments) > 1 or line.plain.strip() in ("{", "["):  # laid out over lines, of which parsing leaves nothing
+                    self.frame.keep([line])
                 calls[-1]["function"]["arguments"] = None if text.strip() == _NO_ARGUMENTS else text
         return calls
 

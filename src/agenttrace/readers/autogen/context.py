@@ -6,7 +6,7 @@ A UserMessage in it was received by the context's owner. Ids and times there are
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Protocol
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.notes import Notes
@@ -14,6 +14,15 @@ from agenttrace.readers.autogen.agentchat import Conversation
 from agenttrace.readers.autogen.records import NOTHING_BESIDE, Beside, Record, metadata_of, text_of
 
 __all__ = ["ModelContext"]
+
+
+class Held(Protocol):
+    """A record, the agent whose context it stands in, and the agents that are known to have received it."""
+
+    ref: str
+    record: Any
+    owner: str | None
+    holders: list[str]
 
 
 class ModelContext(Conversation):
@@ -28,12 +37,16 @@ class ModelContext(Conversation):
             "AssistantMessage": self._context_assistant,
         }
 
-    def add_held(self, items: Iterable[tuple[str, Any, str | None, list[str]]]) -> None:
-        """Add records of a saved state, each with the owner of its context and the agents that hold it."""
-        for ref, record, owner, holders in items:
-            self._owner = owner
-            self.add(ref, record, Beside(holders=tuple(holders)) if holders else NOTHING_BESIDE)
+    def add_held(self, entries: Iterable[Held]) -> None:
+        """Add records of a saved state, each with the owner of its context and the agents that hold it; then settle the end."""
+        self.add_saved(entries)
         self.close()
+
+    def add_saved(self, entries: Iterable[Held]) -> None:
+        """Add records of a saved state."""
+        for entry in entries:
+            self._owner = entry.owner
+            self.add(entry.ref, entry.record, Beside(holders=tuple(entry.holders)) if entry.holders else NOTHING_BESIDE)
 
     def _context_system(self, record: Record, ref: str, source: str | None) -> str:
         return self._builder.message(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,13 +26,14 @@ import orjson
 from agenttrace.builder import TraceBuilder
 from agenttrace.model import ContentPart
 from agenttrace.notes import Notes
-from agenttrace.readers.autogen.agentchat import Conversation
+from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.core_lines import CoreLine
 from agenttrace.readers.autogen.model_calls import ModelCalls
 from agenttrace.readers.autogen.records import Beside, Record, text_of
 from agenttrace.readers.autogen.runtime_rows import decoded
+from agenttrace.readers.autogen.saved import Saved
 
-__all__ = ["fill_core_run", "runs"]
+__all__ = ["fill_core_run", "records_of", "runs"]
 
 _ADDRESS = re.compile(r"(?P<type>.*?)(?:_(?P<team>[0-9a-f]{8}-[0-9a-f-]{27}))?/(?P<key>.*)", re.DOTALL)
 _MODEL_TYPES = ("LLMCall", "LLMStreamStart", "LLMStreamEnd")
@@ -108,19 +109,30 @@ def _payload(record: Record) -> Any:
 # -- one run ---------------------------------------------------------------------------------
 
 
-def fill_core_run(builder: TraceBuilder, notes: Notes, lines: list[CoreLine]) -> None:
-    """Fill a builder from the lines of one run."""
-    run = _Run(builder, notes, lines)
+def records_of(record: Record | None) -> Iterator[Record]:
+    """The records of AgentChat in a record of the event log."""
+    payload = _payload(record) if record is not None and record.get("type") == "Message" else None
+    if isinstance(payload, dict):
+        yield from (item for _, item, _ in _records(payload))
+
+
+def fill_core_run(
+    builder: TraceBuilder, notes: Notes, lines: list[CoreLine], saved: Saved | None = None, members: Iterable[str] = ()
+) -> None:
+    """Fill a builder from the lines of one run; ``saved`` is its conversation in other files, ``members`` its team there."""
+    run = _Run(builder, notes, lines, saved or Saved([]))
+    run.conversation.members(members)
     for line in lines:
         run.add(line)
     run.close()
 
 
 class _Run:
-    def __init__(self, builder: TraceBuilder, notes: Notes, lines: list[CoreLine]) -> None:
+    def __init__(self, builder: TraceBuilder, notes: Notes, lines: list[CoreLine], saved: Saved) -> None:
         self._builder = builder
         self._notes = notes
-        self._conversation = Conversation(builder, notes)
+        self._saved = saved
+        self.conversation = ModelContext(builder, notes)
         self._models = ModelCalls(builder, notes)
         self._spoken: set[bytes] = set()
         for line in lines:
@@ -173,11 +185,12 @@ class _Run:
     def close(self) -> None:
         """Settle what only the end can tell."""
         self._settle_request()
+        self.conversation.add_saved(self._saved.rest())
         self._models.close()
         for call_id, result in self._ran.items():
-            if not self._conversation.has_result(call_id):
+            if not self.conversation.has_result(call_id):
                 self._builder.result(call_id, result, status="success")
-        self._conversation.close()
+        self.conversation.close()
         for what, count in self._copies.items():
             self._notes.add("copy", None, f"{what} ({count})")
         if self._deliveries:
@@ -225,7 +238,11 @@ class _Run:
         beside = Beside(spoken=key in self._spoken, timestamp=None if item.get("created_at") else line.moment)
         if (answer := self._models.answer_for(key)) is not None:
             beside = beside._replace(raw_response=answer.response, extra={"model_call": answer.facts} if answer.facts else None)
-        self._conversation.add(ref, item, beside)
+        if (entry := self._saved.take(item)) is not None:
+            self._copies["records that other files of the run have, too"] += 1
+            beside = beside._replace(holders=tuple(entry.holders))
+            item = entry.record if isinstance(entry.record, dict) and len(entry.record) > len(item) else item
+        self.conversation.add(ref, item, beside)
         self._note_calls(item)
 
     def _note_calls(self, item: Record) -> None:
@@ -242,7 +259,7 @@ class _Run:
         for address in addresses:
             if address is not None and address.team is not None:
                 if not address.name.endswith("_topic"):
-                    self._conversation.members([address.name])
+                    self.conversation.members([address.name])
                 self._builder.meta(session_id=self._session or address.team)
                 self._session = self._session or address.team
 
@@ -286,7 +303,7 @@ class _Run:
             return
         line, manager, agent = self._asked
         self._asked = None
-        self._conversation.manages(manager)
+        self.conversation.manages(manager)
         selects = following is not None and following.get("type") == "SelectSpeakerEvent" and following.get("source") == manager
         if self._chosen.pop(manager, None) == agent or (selects and following is not None and following.get("content") == [agent]):
             self._copies["requests to speak that a selection already tells"] += 1

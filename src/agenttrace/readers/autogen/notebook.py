@@ -84,12 +84,19 @@ def _merged(builder: TraceBuilder, rest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _keep_cells(builder: TraceBuilder, notes: Notes, cells: list[Any], first: int, index: int, cell: _Cell) -> None:
-    """The cells since the last run, and this one without the outputs that were read."""
+    """The cells since the last run, and this one without the text that was read."""
     source = cells[index]
     outputs = source["outputs"]
-    kept = [{"index": number, **output} for number, output in enumerate(outputs) if number not in cell.used and isinstance(output, dict)]
+    kept = [_shell(output) if number in cell.used else output for number, output in enumerate(outputs)]
     builder.extra["notebook"] = {"cells": [*cells[first:index], {**source, "outputs": kept}]}
-    notes.add("aside", f"/cells/{index}", f"cells {first} to {index} without the outputs that were read, in the trace's `extra`")
+    notes.add("aside", f"/cells/{index}", f"cells {first} to {index} without the text that was read, in the trace's `extra`")
+
+
+def _shell(output: dict[str, Any]) -> dict[str, Any]:
+    """An output without the text that was read."""
+    rest = {key: item for key, item in output.items() if key != "text"}
+    data = output.get("data")
+    return {**rest, "data": {key: item for key, item in data.items() if key != "text/plain"}} if isinstance(data, dict) else rest
 
 
 def _cell(index: int, source: Any) -> _Cell:
@@ -104,9 +111,15 @@ def _cell(index: int, source: Any) -> _Cell:
         if output.get("output_type") == "stream" and output.get("name") == "stdout":
             streams.add(number)
             _add_lines(cell.lines, f"{place}/text", output.get("text"))
-        elif isinstance(data := output.get("data"), dict) and (found := _objects(data, place)):
-            cell.objects += found
-            cell.used.add(number)
+        elif isinstance(data := output.get("data"), dict):
+            text = _text(data.get("text/plain"))
+            ref = f"{place}/data/text~1plain"
+            if found := printed_objects(text, ref):
+                cell.objects += found
+                cell.used.add(number)
+            elif _CALLS.search(text):
+                _add_lines(cell.lines, ref, data["text/plain"])
+                cell.used.add(number)
     text = "\n".join(line.plain for line in cell.lines)
     if not is_transcript(cell.lines) and (
         found := printed_messages(cell.lines) or printed_objects(text, cell.lines[0].ref if cell.lines else "")
@@ -119,10 +132,9 @@ def _cell(index: int, source: Any) -> _Cell:
     return cell
 
 
-def _objects(data: dict[str, Any], place: str) -> list[Printed]:
-    text = data.get("text/plain")
-    whole = "".join(part for part in text if isinstance(part, str)) if isinstance(text, list) else text
-    return printed_objects(whole, f"{place}/data/text~1plain") if isinstance(whole, str) else []
+def _text(value: Any) -> str:
+    """A text of a notebook, which may be a list of lines."""
+    return "".join(part for part in value if isinstance(part, str)) if isinstance(value, list) else value if isinstance(value, str) else ""
 
 
 def _add_lines(lines: list[Line], place: str, text: Any) -> None:

@@ -65,6 +65,10 @@ class Session:
     _last: str = ""
     _agent_ids: set[Any] = field(default_factory=set)
 
+    def within(self, file: str) -> Session:
+        """The session with places that name its file."""
+        return Session(self.identity, [row._replace(ref=f"{file}#{row.ref}") for row in self.rows])
+
     def span(self, row: Row, moment: str) -> None:
         """Extend the session's time to a row that names it."""
         if moment:

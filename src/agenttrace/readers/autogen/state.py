@@ -19,7 +19,7 @@ from agenttrace.notes import Notes
 from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.records import Record, text_of
 
-__all__ = ["fill_state", "is_state", "matches"]
+__all__ = ["Entry", "Team", "add_state", "fill_state", "is_state", "key_of_record", "matches"]
 
 _LARGEST = 20_000_000  # comparisons that laying two sequences over each other may cost
 _LISTS = ("message_thread", "message_buffer", "llm_context", "agent_state", "inner_team_state", "agent_states")
@@ -40,7 +40,7 @@ def is_state(value: Any) -> str | None:
 
 
 @dataclass
-class _Entry:
+class Entry:
     """A record of the conversation, and who holds it."""
 
     ref: str
@@ -52,26 +52,31 @@ class _Entry:
 
 def fill_state(builder: TraceBuilder, notes: Notes, value: Record, at: str) -> None:
     """Fill a builder from a saved state."""
-    team = _Team(builder, notes)
+    team = Team(builder, notes)
+    add_state(team, builder, notes, value, at)
+    conversation = ModelContext(builder, notes)
+    conversation.count(team.copied)
+    conversation.members(team.members)
+    conversation.add_held(team.entries)
+
+
+def add_state(team: Team, builder: TraceBuilder, notes: Notes, value: Record, at: str) -> None:
+    """Add a saved state to a conversation, and its facts to the run."""
     if is_state(value) == "team_state":
         team.add(value, at)
         rest = {key: item for key, item in value.items() if key not in ("agent_states", "team_id") and item is not None}
         builder.meta(session_id=text_of(value.get("team_id")), extra=rest)
         for key in rest:
             notes.add("aside", f"{at}/{key}", "kept in `meta.extra`")
-    else:
-        authors = [item.get("source") for item in _context(value) if isinstance(item, dict) and item.get("type") == "AssistantMessage"]
-        name = next((author for author in authors if isinstance(author, str)), "agent")
-        if not authors:
-            notes.add("made_up", at or None, "agent_id agent: the state does not name its agent")
-        team.add_agent(name, value, at)
-    conversation = ModelContext(builder, notes)
-    conversation.count(team.copied)
-    conversation.members(team.members)
-    conversation.add_held((entry.ref, entry.record, entry.owner, entry.holders) for entry in team.entries)
+        return
+    authors = [item.get("source") for item in _context(value) if isinstance(item, dict) and item.get("type") == "AssistantMessage"]
+    name = next((author for author in authors if isinstance(author, str)), "agent")
+    if not authors:
+        notes.add("made_up", at or None, "agent_id agent: the state does not name its agent")
+    team.add_agent(name, value, at)
 
 
-class _Team:
+class Team:
     """The conversation of one team, with that of teams inside its agents."""
 
     def __init__(self, builder: TraceBuilder, notes: Notes, parent: str | None = None, taken: set[str] | None = None) -> None:
@@ -81,7 +86,7 @@ class _Team:
         self._taken = taken if taken is not None else set()  # names of the teams around this one
         self._names: set[str] = set()
         self.members: set[str] = set()  # agents of the team, with those of teams inside them
-        self.entries: list[_Entry] = []
+        self.entries: list[Entry] = []
         self.copied: list[Any] = []
 
     def add(self, state: Record, at: str) -> None:
@@ -115,7 +120,7 @@ class _Team:
         if not isinstance(thread, list):
             return
         for index, record in enumerate(thread):
-            self.entries.append(_Entry(f"{at}/message_thread/{index}", record, _key(record, None)))
+            self.entries.append(Entry(f"{at}/message_thread/{index}", record, key_of_record(record, None)))
 
     def add_agent(self, name: str, state: Record, at: str) -> None:
         """Add one agent: its model context, its buffer, and a team inside it."""
@@ -131,13 +136,16 @@ class _Team:
         elif "agent_states" in core:  # a team that is a member itself
             self._add_nested(name, core, place)
         messages = _context(state)
-        self._lay_over(
-            [_Entry(f"{place}/llm_context/messages/{index}", item, _key(item, name), owner=name) for index, item in enumerate(messages)]
+        self.lay_over(
+            [
+                Entry(f"{place}/llm_context/messages/{index}", item, key_of_record(item, name), owner=name)
+                for index, item in enumerate(messages)
+            ]
         )
         buffer = state.get("message_buffer")
-        self._lay_over(
+        self.lay_over(
             [
-                _Entry(f"{at}/message_buffer/{index}", item, _key(item, None), holders=[name])
+                Entry(f"{at}/message_buffer/{index}", item, key_of_record(item, None), holders=[name])
                 for index, item in enumerate(buffer if isinstance(buffer, list) else ())
             ],
             holder=name,
@@ -148,7 +156,7 @@ class _Team:
         if not isinstance(state, dict) or not isinstance(state.get("agent_states"), dict):
             self._keep(at, state)
             return
-        inner = _Team(self._builder, self._notes, parent=name, taken=self._taken | self._names)
+        inner = Team(self._builder, self._notes, parent=name, taken=self._taken | self._names)
         inner.add(state, at)
         rest = {key: item for key, item in state.items() if key != "agent_states" and item is not None}
         if rest:
@@ -172,9 +180,12 @@ class _Team:
         self._builder.extra.setdefault("records", []).append({"source_ref": at, "value": value})
         self._notes.add("aside", at, "no state of a known shape; kept whole in the trace's `extra`")
 
-    def _lay_over(self, others: list[_Entry], holder: str | None = None) -> None:
-        """Match a sequence against the conversation; what is new goes before the next match, or to the end."""
-        placed: list[_Entry] = []
+    def lay_over(self, others: list[Entry], holder: str | None = None) -> None:
+        """Match a sequence against the conversation; what is new goes before the next match, or to the end.
+
+        Of two records of one message the one that says more is kept.
+        """
+        placed: list[Entry] = []
         position = 0
         copies = 0
         for mine, theirs in matches([entry.key for entry in self.entries], [entry.key for entry in others]):
@@ -192,19 +203,21 @@ class _Team:
             if receiver is not None and receiver != _source(entry.record) and receiver not in entry.holders:
                 entry.holders.append(receiver)
             placed += self._thought(entry, other)
+            if isinstance(other.record, dict) and len(other.record) > len(entry.record if isinstance(entry.record, dict) else ()):
+                entry.ref, entry.record, entry.owner = other.ref, other.record, None
             placed.append(entry)
             position = mine + 1
         self.entries = placed + self.entries[position:]
         if copies:
             self._notes.add("copy", others[0].ref.rpartition("/")[0], f"messages that stand in the conversation already ({copies})")
 
-    def _thought(self, entry: _Entry, other: _Entry) -> list[_Entry]:
+    def _thought(self, entry: Entry, other: Entry) -> list[Entry]:
         """A thought that only the context has becomes a record before the message it led to."""
         thought = other.record.get("thought") if isinstance(other.record, dict) else None
         if not thought or any(isinstance(known.record, dict) and known.record.get("content") == thought for known in self.entries):
             return []
         record = {"type": "ThoughtEvent", "source": _source(entry.record), "content": thought}
-        return [_Entry(f"{other.ref}/thought", record, ("thought", other.ref))]
+        return [Entry(f"{other.ref}/thought", record, ("thought", other.ref))]
 
 
 def matches(mine: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]]) -> Iterator[tuple[int, int | None]]:
@@ -231,7 +244,7 @@ def _source(record: Any) -> str | None:
     return source if isinstance(source, str) else None
 
 
-def _key(record: Any, owner: str | None) -> tuple[Any, ...]:
+def key_of_record(record: Any, owner: str | None) -> tuple[Any, ...]:
     """What is equal in all copies of one record: who and what was said, or the ids of calls."""
     if not isinstance(record, dict):
         return ("?", repr(record))

@@ -19,7 +19,7 @@ from agenttrace.readers.autogen.records import Record
 from agenttrace.readers.autogen.shapes import classify, is_team_record
 from agenttrace.readers.autogen.state import matches
 
-__all__ = ["fill_transcript", "is_transcript"]
+__all__ = ["fill_transcript", "is_transcript", "said_by"]
 
 Fill = Callable[[TraceBuilder], None]
 
@@ -37,8 +37,8 @@ def fill_transcript(lines: list[Line], objects: list[Printed], notes: Notes) -> 
     if is_chat_console(lines):
         frame = Frame()
         entries = parse_chat(lines, frame, notes)
-        said = Counter(text for entry in entries for text in _said(entry.item))
-        own = [item for item in objects if _is_chat_result(item.value) and not Counter(_said(item.value["chat_history"])) - said]
+        said = Counter(text for entry in entries for text in said_by(entry.item))
+        own = [item for item in objects if _is_chat_result(item.value) and not Counter(said_by(item.value["chat_history"])) - said]
         yield partial(_fill_chat, notes, entries, frame, own)
     else:
         own = []
@@ -73,18 +73,18 @@ def _is_chat_result(value: Any) -> bool:
     return isinstance(value, dict) and isinstance(value.get("chat_history"), list)
 
 
-def _said(value: Any) -> Iterator[str]:
+def said_by(value: Any) -> Iterator[str]:
     """The texts of messages as a terminal shows them, without white space."""
     if isinstance(value, list):
         for item in value:
-            yield from _said(item)
+            yield from said_by(item)
     elif isinstance(value, dict):
         answers = value.get("tool_responses")
         if isinstance(answers, list) and answers:
-            yield from _said(answers)
+            yield from said_by(answers)
         elif content := _shown(value.get("content")):
             yield content
-        yield from _said(value.get("tool_calls"))
+        yield from said_by(value.get("tool_calls"))
         for call in (value.get("function"), value.get("function_call")):
             if isinstance(call, dict):
                 yield _shown(call.get("arguments"))

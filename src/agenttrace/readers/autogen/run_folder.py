@@ -1,0 +1,174 @@
+"""A folder with the logs of a run: messages, state, events and transcript of one run are one trace.
+
+Users save a run several times over: the messages of its result, the state of the team,
+the event log, what the terminal showed. Files belong to one run when they share ids or
+times of messages, or, where the versions have neither, when all that one of them says
+stands in the other in the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from agenttrace.builder import TraceBuilder
+from agenttrace.errors import ReadError
+from agenttrace.formats import Match
+from agenttrace.model import Trace
+from agenttrace.notes import Notes
+from agenttrace.readers.autogen.console_chat import fill_chat_console
+from agenttrace.readers.autogen.console_team import fill_summary
+from agenttrace.readers.autogen.context import ModelContext
+from agenttrace.readers.autogen.core_events import fill_core_run
+from agenttrace.readers.autogen.dumps import fill, fill_chat_result_facts, keep_rest
+from agenttrace.readers.autogen.run_parts import Part, parts_of
+from agenttrace.readers.autogen.runtime_log import fill_session
+from agenttrace.readers.autogen.saved import Saved
+from agenttrace.readers.autogen.state import Entry, Team, add_state, key_of_record
+from agenttrace.salvage import look
+from agenttrace.sources import Source
+
+__all__ = ["read_folder", "sniff_folder"]
+
+_MOST_FILES = 64
+_LARGEST = 64 << 20
+
+
+@dataclass
+class _Run:
+    """The parts of one run; the first holds most of it."""
+
+    parts: list[Part] = field(default_factory=list)
+
+    @property
+    def files(self) -> set[str]:
+        """The names of the files that its parts are from."""
+        return {part.file for part in self.parts}
+
+
+def sniff_folder(folder: Source, sniff: Callable[[Source], Match | None]) -> Match | None:
+    """Claims a folder in which several files hold one run, unless other structured files lie there, too."""
+    files = folder.files
+    if not 2 <= len(files) <= _MOST_FILES or folder.size > _LARGEST:
+        return None
+    runs, others = _runs(folder, sniff, Notes(counting=False))
+    if any(is_structured for _, is_structured in others) or not any(len(run.files) > 1 for run in runs):
+        return None
+    return Match("run_folder", "certain", "files of one run: " + ", ".join(sorted(next(run.files for run in runs if len(run.files) > 1))))
+
+
+def read_folder(
+    folder: Source, notes: Notes, sniff: Callable[[Source], Match | None], new_builder: Callable[[int], TraceBuilder]
+) -> Iterator[Trace]:
+    """A trace for each run whose files lie in a folder."""
+    runs, others = _runs(folder, sniff, notes)
+    for name, _ in others:
+        notes.add("unreadable", f"{name}#", "no log of AutoGen")
+    for number, run in enumerate(runs, 1):
+        builder = new_builder(number)
+        (_fill_team if run.parts[0].is_team else _fill_chat)(builder, notes, run)
+        builder.meta(extra={"files": sorted(run.files)})
+        yield builder.build()
+
+
+def _runs(folder: Source, sniff: Callable[[Source], Match | None], notes: Notes) -> tuple[list[_Run], list[tuple[str, bool]]]:
+    """The runs in a folder, and the files that hold none, with whether they are structured data."""
+    parts: list[Part] = []
+    others: list[tuple[str, bool]] = []
+    for file in folder.files:
+        inner = Notes(counting=notes.counting)
+        try:
+            match = sniff(file)
+            found = parts_of(file, match, inner) if match is not None else []
+        except ReadError:
+            found = []
+        if found:
+            notes.absorb(inner, file.name)
+        else:
+            others.append((file.name, _is_structured(file)))
+        parts += found
+    runs: list[_Run] = []
+    for part in sorted(parts, key=lambda part: part.rank):
+        home = next((run for run in runs if any(known.holds(part) for known in run.parts)), None)
+        if home is None:
+            runs.append(home := _Run())
+        home.parts.append(part)
+    return sorted(runs, key=lambda run: min(run.files)), others
+
+
+def _is_structured(file: Source) -> bool:
+    """Whether a file is data in which another framework's log may lie."""
+    try:
+        return look(file).kind in ("json", "jsonl") or file.head.startswith(b"SQLite format 3\0")
+    except ReadError:
+        return False
+
+
+# -- AgentChat ------------------------------------------------------------------------------
+
+
+def _fill_team(builder: TraceBuilder, notes: Notes, run: _Run) -> None:
+    team = Team(builder, notes)
+    for part in run.parts:
+        if part.state is not None:
+            inner = Notes(counting=False)
+            add_state(team, builder, inner, part.state, f"{part.file}#")
+            notes.absorb(inner)
+    for part in run.parts:
+        if part.records:
+            _add_records(team, part)
+        if part.facts:
+            keep_rest(builder, notes, part.facts, (), f"{part.file}#")
+        fill_summary(builder, part.summary)
+        for ref, text in part.texts:
+            builder.message(None, text, kind="log", source_ref=f"{part.file}#{ref}")
+        if part.frame is not None:
+            part.frame.hand_over(builder, notes)
+    lines = run.parts[0].lines
+    if lines:
+        file = run.parts[0].file
+        fill_core_run(builder, notes, [line._replace(ref=f"{file}#{line.ref}") for line in lines], Saved(team.entries), team.members)
+        return
+    conversation = ModelContext(builder, notes)
+    conversation.count(team.copied)
+    conversation.members(team.members)
+    conversation.add_held(team.entries)
+
+
+def _add_records(team: Team, part: Part) -> None:
+    """Records that are known by id or time say no more than they do; the others are laid over the conversation by what they say."""
+    known = Saved(team.entries)
+    new = []
+    for ref, record in part.records:
+        entry = known.take(record, by_text=False)
+        if entry is None:
+            new.append(Entry(f"{part.file}#{ref}", record, key_of_record(record, None)))
+            continue
+        team.copied.append(record)
+        if len(record) > len(entry.record):
+            entry.ref, entry.record, entry.key = f"{part.file}#{ref}", record, key_of_record(record, None)
+    if new:
+        team.lay_over(new)
+
+
+# -- AutoGen 0.2 ---------------------------------------------------------------------------
+
+
+def _fill_chat(builder: TraceBuilder, notes: Notes, run: _Run) -> None:
+    """The fullest log is the run; the others say the same, and a ChatResult more about the whole."""
+    base, *others = run.parts
+    if base.session is not None:
+        fill_session(builder, notes, base.session.within(base.file))
+    elif base.entries:
+        for entry in base.entries:
+            entry.ref = f"{base.file}#{entry.ref}"
+        fill_chat_console(builder, notes, base.entries)
+    else:
+        fill(builder, notes, base.variant, base.value, f"{base.file}#")
+    for part in run.parts:
+        if part.frame is not None:
+            part.frame.hand_over(builder, notes)
+    for part in others:
+        notes.add("copy", f"{part.file}#", f"messages that {base.file} has already")
+        if part.variant == "chat_result" and isinstance(part.value, dict):
+            fill_chat_result_facts(builder, notes, part.value, f"{part.file}#")
