@@ -51,6 +51,7 @@ class Look:
         sample: the first values of kind ``jsonl``.
         values: all values of kind ``jsonl``, where they stand in no lines of their own.
         repairs: what was damaged.
+        name: the class of kind ``repr``.
     """
 
     kind: Literal["json", "repr", "jsonl", "text", "binary"]
@@ -58,6 +59,7 @@ class Look:
     sample: list[Any] = field(default_factory=list)
     values: list[Any] | None = None
     repairs: list[Repair] = field(default_factory=list)
+    name: str | None = None
 
     @property
     def is_document(self) -> bool:
@@ -196,7 +198,7 @@ def _look_printed(data: bytes) -> Look | None:
         repairs.append(Repair("salvaged", "", f"cut or no literal at character {printed.cut}: {excerpt(rest)}"))
     elif rest := text[printed.end :].strip():
         repairs.append(Repair("unreadable", "", f"behind the end of the object ({len(rest)} characters): {excerpt(rest)}"))
-    return Look("repr", value=json_safe(printed.value, repairs), repairs=repairs)
+    return Look("repr", value=json_safe(printed.value, repairs), repairs=repairs, name=printed.name)
 
 
 def _sample_lines(data: bytes) -> list[Any]:

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from agenttrace.cli.output import common_options, fail, print_json, printable, table, warn_of_broken_readers
-from agenttrace.errors import AgentTraceError, ReadError
+from agenttrace.cli.refusals import what_it_is
+from agenttrace.errors import AgentTraceError, ReadError, UnknownFormat
 from agenttrace.formats import recognise, verdicts
 from agenttrace.notes import Notes
 from agenttrace.pipeline import find_inputs, traces_of
@@ -53,6 +54,10 @@ def _examine(source: Source) -> dict[str, Any]:
             {"name": said.format.name, "level": said.match.level if said.match else None, "why": said.why} for said in verdicts(source)
         ]
         format_, match = recognise(source)
+    except UnknownFormat as error:
+        claimed = any(said["level"] for said in finding["readers"])
+        verdict = error.reason if claimed or source.is_folder else f"no reader recognises it: {what_it_is(source, look(source))}"
+        return finding | {"verdict": verdict, "error": error.to_dict()}
     except AgentTraceError as error:
         return finding | {"verdict": error.reason, "error": error.to_dict()}
     finding |= {"format": format_.name, "variant": match.variant, "level": match.level}

@@ -20,8 +20,9 @@ from agenttrace.formats import Format, Match
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.console_lines import numbered
-from agenttrace.readers.autogen.core_events import fill_core_run, runs
+from agenttrace.readers.autogen.core_events import fill_core_run
 from agenttrace.readers.autogen.core_lines import core_lines
+from agenttrace.readers.autogen.core_runs import runs
 from agenttrace.readers.autogen.dumps import fill, fill_from_lines
 from agenttrace.readers.autogen.notebook import has_runs, is_notebook, read_notebook
 from agenttrace.readers.autogen.run_folder import read_folder, sniff_folder

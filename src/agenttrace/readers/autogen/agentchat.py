@@ -172,7 +172,7 @@ class Conversation:
         if type(content) is not str or source is None or get("metadata") or not record.keys() <= BASE:
             return self._chat(record, ref, source)
         beside = self._beside
-        if beside.timestamp or beside.extra or beside.raw_response is not None:
+        if beside.timestamp or beside.team or beside.extra or beside.raw_response is not None:
             return self._chat(record, ref, source)
         if not (created is None or type(created) is str) or not (identity is None or type(identity) is str):
             return self._chat(record, ref, source)
@@ -202,7 +202,7 @@ class Conversation:
         kind = record.get("type")
         # AgentChat 0.6 could write records without type and content, and cut ones lack them, too: nothing says what they were.
         event = kind.endswith("Event") if isinstance(kind, str) else "content" not in record and not self._beside.spoken
-        holders = self._beside.holders
+        receivers = {"receivers": ()} if event else self._hearers(source)
         content, metadata = self._content(record.get("content")), metadata_of(record)
         if not event:
             self._speaks(source, record)
@@ -211,12 +211,20 @@ class Conversation:
         return self._builder.message(
             source,
             content,
-            receivers=() if event else holders or EVERYONE,
-            broadcast=bool(holders) and not event,
             kind=_KINDS.get(kind if isinstance(kind, str) else "", "log" if event else "chat"),
             metadata=metadata,
+            **receivers,
             **self._event(record, ref, self._turn(record, source, ref), ("format_string",)),
         )
+
+    def _hearers(self, source: str | None) -> dict[str, Any]:
+        """To whom a chat message goes: who is known to have it, the team that the log shows, or all participants."""
+        beside = self._beside
+        if beside.holders:
+            return {"receivers": beside.holders, "broadcast": True}
+        if beside.team:
+            return {"receivers": [member for member in beside.team if member != source], "origin": "derived", "broadcast": True}
+        return {"receivers": EVERYONE}
 
     def _handoff(self, record: Record, ref: str, source: str | None) -> str:
         target = record.get("target")

@@ -16,104 +16,26 @@ agent's response. Here each record is one event. Facts from ``autogen_core`` and
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
-
-import orjson
+from collections.abc import Iterable
+from typing import Any
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.model import ContentPart
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.core_lines import CoreLine
+from agenttrace.readers.autogen.core_runs import Address, Roster, address_of, key_of, records_in
 from agenttrace.readers.autogen.model_calls import ModelCalls
 from agenttrace.readers.autogen.records import Beside, Record, text_of
 from agenttrace.readers.autogen.runtime_rows import decoded
 from agenttrace.readers.autogen.saved import Saved
 
-__all__ = ["fill_core_run", "records_of", "runs"]
+__all__ = ["fill_core_run"]
 
-_ADDRESS = re.compile(r"(?P<type>.*?)(?:_(?P<team>[0-9a-f]{8}-[0-9a-f-]{27}))?/(?P<key>.*)", re.DOTALL)
 _MODEL_TYPES = ("LLMCall", "LLMStreamStart", "LLMStreamEnd")
 
-
-class _Address(NamedTuple):
-    """An agent or a topic: ``writer_<team>/<team>`` in a team, ``Writer/default`` in a plain application."""
-
-    name: str
-    team: str | None
-
-
-def _address(text: Any) -> _Address | None:
-    if not isinstance(text, str):
-        return None
-    match = _ADDRESS.fullmatch(text)
-    if match is None:
-        return _Address(text, None)
-    name, team, key = match.group("type", "team", "key")
-    if team is None and key != "default":
-        name = text
-    return _Address(name, team)
-
-
-def _name_of(text: Any) -> str | None:
-    address = _address(text)
-    return address.name if address else None
-
-
-# -- runs ----------------------------------------------------------------------------------
-
-
-def runs(lines: Iterator[CoreLine]) -> Iterator[list[CoreLine]]:
-    """The lines of each run. A start within a run is that of a team inside it, unless it is the same team again."""
-    run: list[CoreLine] = []
-    team: str | None = None
-    open_ = False
-    for line in lines:
-        started = _started(line.record)
-        if started is not None and (not open_ or started == team):
-            if team is not None:
-                yield run
-                run = []
-            team, open_ = started, True
-        elif team is not None and _ended(line.record, team):
-            open_ = False
-        run.append(line)
-    if run:
-        yield run
-
-
-def _started(record: Record | None) -> str | None:
-    """The team, if a record is the task that begins its run."""
-    if record is None or record.get("sender") is not None or not str(record.get("delivery_stage")).endswith("SEND"):
-        return None
-    receiver = _address(record.get("receiver"))
-    payload = decoded(record.get("payload"))
-    begins = receiver is not None and isinstance(payload, dict) and isinstance(payload.get("messages"), list)
-    return receiver.team or receiver.name if begins and receiver is not None else None
-
-
-def _ended(record: Record | None, team: str) -> bool:
-    if record is None or not str(record.get("delivery_stage")).endswith("SEND"):
-        return False
-    receiver = _address(record.get("receiver"))
-    return receiver is not None and receiver.team == team and receiver.name == "output_topic" and not isinstance(_payload(record), dict)
-
-
-def _payload(record: Record) -> Any:
-    return decoded(record.get("payload"))
-
-
 # -- one run ---------------------------------------------------------------------------------
-
-
-def records_of(record: Record | None) -> Iterator[Record]:
-    """The records of AgentChat in a record of the event log."""
-    payload = _payload(record) if record is not None and record.get("type") == "Message" else None
-    if isinstance(payload, dict):
-        yield from (item for _, item, _ in _records(payload))
 
 
 def fill_core_run(
@@ -134,6 +56,8 @@ class _Run:
         self._saved = saved
         self.conversation = ModelContext(builder, notes)
         self._models = ModelCalls(builder, notes)
+        self._roster = Roster(lines)
+        builder.meta(session_id=self._roster.first_team)
         self._spoken: set[bytes] = set()
         for line in lines:
             self._look_ahead(line)
@@ -152,13 +76,21 @@ class _Run:
         """Which records were said to the team, and which came of which model's answer, only later lines tell."""
         record = line.record or {}
         if record.get("type") in _MODEL_TYPES:
-            self._models.take_call(line, record, _name_of(record.get("agent_id")))
-        payload = _payload(record) if record.get("type") == "Message" else None
-        for _, item, said in _records(payload) if isinstance(payload, dict) else ():
-            key = _key(item)
-            self._models.take_record(key, item)
+            self._models.take_call(line, record, self._agent(record.get("agent_id")))
+        payload = line.payload if record.get("type") == "Message" else None
+        for _, item, said in records_in(payload) if isinstance(payload, dict) else ():
+            key = key_of(item)
+            self._models.take_record(key, self._own(record, item))
             if said:
                 self._spoken.add(key)
+
+    def _agent(self, text: Any) -> str | None:
+        return self._roster.id_of(address_of(text))
+
+    def _own(self, record: Record, item: Record) -> Record:
+        """A record of AgentChat with its source as the trace calls that agent."""
+        source = self._roster.source_of(_team_of(record), item.get("source"))
+        return item if source == item.get("source") else {**item, "source": source}
 
     def add(self, line: CoreLine) -> None:
         """Add the next line."""
@@ -187,6 +119,8 @@ class _Run:
         self._settle_request()
         self.conversation.add_saved(self._saved.rest())
         self._models.close()
+        for agent, parent in self._roster.parents():
+            self._builder.agent(agent, parent_agent_id=parent)
         for call_id, result in self._ran.items():
             if not self.conversation.has_result(call_id):
                 self._builder.result(call_id, result, status="success")
@@ -204,38 +138,40 @@ class _Run:
     # -- messages of the runtime --------------------------------------------------------
 
     def _message(self, line: CoreLine, record: Record) -> None:
-        payload = _payload(record)
+        payload = line.payload
         opaque = payload if not isinstance(payload, dict) else None
         route = tuple(record.get(name) for name in ("kind", "delivery_stage", "sender", "receiver"))
         self._deliveries[(*map(text_of, route), text_of(opaque))] += 1
         sent = not str(record.get("delivery_stage")).endswith("DELIVER")
-        sender, receiver = _address(record.get("sender")), _address(record.get("receiver"))
-        self._see_team(sender, receiver)
+        sender, receiver = address_of(record.get("sender")), address_of(record.get("receiver"))
         if not isinstance(payload, dict):
             self._opaque(line, sender, receiver, sent)
         elif not payload:
             self._empty(line, sender, receiver, sent)
-        elif records := list(_records(payload)):
+        elif records := list(records_in(payload)):
             self._aside(payload)
             for pointer, item, _ in records:
-                self._record(line, pointer, item, (record.get("sender"), record.get("receiver")), sent)
+                self._record(line, pointer, item, record, sent)
         elif isinstance(payload.get("error"), dict):
             self._error(line, payload, sender)
         else:
             self._app_message(line, record, "chat")
 
-    def _record(self, line: CoreLine, pointer: str, item: Record, stream: tuple[Any, ...], sent: bool) -> None:
+    def _record(self, line: CoreLine, pointer: str, item: Record, record: Record, sent: bool) -> None:
         """A record of AgentChat: an event when this stream has brought it more often than there are events of it."""
-        key = _key(item)
-        self._sent[(*stream, sent, key)] += 1
-        fresh = self._sent[(*stream, sent, key)] > self._made[key] if sent else not self._made[key]
+        key = key_of(item)
+        stream = (record.get("sender"), record.get("receiver"), sent, key)
+        self._sent[stream] += 1
+        fresh = self._sent[stream] > self._made[key] if sent else not self._made[key]
         if not fresh:
             self._copies["records that were sent or delivered again"] += 1
             return
         self._made[key] += 1
         ref = f"{line.ref}/payload{pointer}"
+        item = self._own(record, item)
         self._settle_request(item)
-        beside = Beside(spoken=key in self._spoken, timestamp=None if item.get("created_at") else line.moment)
+        team = self._roster.members(_team_of(record))
+        beside = Beside(team=team, spoken=key in self._spoken, timestamp=None if item.get("created_at") else line.moment)
         if (answer := self._models.answer_for(key)) is not None:
             beside = beside._replace(raw_response=answer.response, extra={"model_call": answer.facts} if answer.facts else None)
         if (entry := self._saved.take(item)) is not None:
@@ -255,16 +191,6 @@ class _Run:
             if isinstance(call, dict) and isinstance(call.get("id"), str):
                 self._open_tools.append((text_of(source), call["id"], str(call.get("name")), decoded(call.get("arguments"))))
 
-    def _see_team(self, *addresses: _Address | None) -> None:
-        for address in addresses:
-            if address is not None and address.team is not None:
-                if not address.name.endswith("_topic"):
-                    self.conversation.members([address.name])
-                self._builder.meta(session_id=self._session or address.team)
-                self._session = self._session or address.team
-
-    _session: str | None = None
-
     def _aside(self, payload: Record) -> None:
         """What the start of a run says beside its messages."""
         rest = {
@@ -276,26 +202,34 @@ class _Run:
         if rest:
             self._builder.meta(extra=rest)
 
-    def _opaque(self, line: CoreLine, sender: _Address | None, receiver: _Address | None, sent: bool) -> None:
+    def _opaque(self, line: CoreLine, sender: Address | None, receiver: Address | None, sent: bool) -> None:
         """A message that the logger could not serialise: the end of a run, or an answer about which nothing is known."""
         if sent and sender is not None and receiver is not None and receiver.name == "output_topic":
             self._settle_request()
-            event_id = self._builder.message(sender.name, None, kind="termination", timestamp=line.moment, source_ref=line.ref)
+            event_id = self._builder.message(
+                self._roster.id_of(sender), None, kind="termination", timestamp=line.moment, source_ref=line.ref
+            )
             self._notes.add("derived", line.ref, "a manager's unreadable message to the output ends the run", event_id)
+            return
+        if sent and sender is not None and receiver is not None:
+            self._settle_request()
+            ids = self._roster.id_of(sender), str(self._roster.id_of(receiver))
+            self._builder.message(ids[0], None, receivers=[ids[1]], timestamp=line.moment, source_ref=line.ref)
             return
         self._notes.add("wrapper", line.ref, "an answer that the logger could not serialise; counted in the trace's `extra.deliveries`")
 
-    def _empty(self, line: CoreLine, sender: _Address | None, receiver: _Address | None, sent: bool) -> None:
+    def _empty(self, line: CoreLine, sender: Address | None, receiver: Address | None, sent: bool) -> None:
         """An empty message: a manager asks an agent to speak, or the application resets one."""
         if not sent:
             self._copies["deliveries of messages without content"] += 1
             return
         self._settle_request()
         if sender is not None and receiver is not None:
-            self._asked = (line, sender.name, receiver.name)
+            self._asked = (line, str(self._roster.id_of(sender)), str(self._roster.id_of(receiver)))
             return
         if receiver is not None:
-            self._builder.message(None, None, receivers=[receiver.name], kind="system", timestamp=line.moment, source_ref=line.ref)
+            reset = str(self._roster.id_of(receiver))
+            self._builder.message(None, None, receivers=[reset], kind="system", timestamp=line.moment, source_ref=line.ref)
 
     def _settle_request(self, following: Record | None = None) -> None:
         """A request to speak is an event of its own, unless the manager also says whom it selected."""
@@ -312,10 +246,10 @@ class _Run:
 
     def _app_message(self, line: CoreLine, record: Record, kind: str) -> None:
         """A message of an application's own type."""
-        payload = _payload(record)
-        sender, receiver = _address(record.get("sender")), _address(record.get("receiver"))
+        payload = line.payload
+        sender, receiver = address_of(record.get("sender")), address_of(record.get("receiver"))
         sent = not str(record.get("delivery_stage")).endswith("DELIVER")
-        key = _key([record.get("sender"), payload, record.get("kind")])
+        key = key_of([record.get("sender"), payload, record.get("kind")])
         direct = receiver is not None and not str(record.get("kind")).endswith("PUBLISH")
         stream = (record.get("receiver"), sent, key)
         self._sent[stream] += 1
@@ -323,7 +257,7 @@ class _Run:
         if not fresh and kind == "chat":
             self._copies["deliveries of messages"] += 1
             if receiver is not None and not sent and (made := self._events.get(key)):
-                self._builder.receive(made, [receiver.name])
+                self._builder.receive(made, [str(self._roster.id_of(receiver))])
             return
         self._made[key] += 1
         self._settle_request()
@@ -333,9 +267,9 @@ class _Run:
             name: value for name, value in record.items() if name not in ("type", "payload", "sender", "receiver", "kind", "delivery_stage")
         }
         self._events[key] = self._builder.message(
-            sender.name if sender else None,
+            self._roster.id_of(sender),
             content if isinstance(content, str) or content is None else (ContentPart(kind="data", value=content),),
-            receivers=[receiver.name] if direct and receiver is not None else (),
+            receivers=[str(self._roster.id_of(receiver))] if direct else (),
             kind=kind,
             metadata=metadata,
             timestamp=line.moment,
@@ -345,17 +279,17 @@ class _Run:
 
     # -- failures and tools ----------------------------------------------------------------
 
-    def _error(self, line: CoreLine, payload: Record, sender: _Address | None) -> None:
-        key = _key(payload)
+    def _error(self, line: CoreLine, payload: Record, sender: Address | None) -> None:
+        key = key_of(payload)
         if self._made[key]:
             self._copies["errors that were delivered"] += 1
             return
         self._made[key] += 1
         self._settle_request()
         error = payload["error"]
-        self._last_error = (sender.name if sender else None, error.get("error_message"))
+        self._last_error = (self._roster.id_of(sender), error.get("error_message"))
         self._builder.message(
-            sender.name if sender else None,
+            self._roster.id_of(sender),
             text_of(error.get("error_message")),
             kind="error",
             metadata={name: value for name, value in error.items() if name != "error_message" and value is not None},
@@ -366,11 +300,11 @@ class _Run:
     _last_error: tuple[str | None, Any] = (None, None)
 
     def _exception(self, line: CoreLine, record: Record) -> None:
-        name = _name_of(record.get("handling_agent", record.get("agent_id")))
+        name = self._agent(record.get("handling_agent", record.get("agent_id")))
         if self._last_error == (name, record.get("exception")):
             self._notes.add("copy", line.ref, "the exception behind the error before it")
             return
-        payload = _payload(record)
+        payload = line.payload
         self._builder.message(
             name,
             text_of(record.get("exception")),
@@ -382,7 +316,7 @@ class _Run:
 
     def _tool(self, line: CoreLine, record: Record) -> None:
         """A tool that returned: the outcome of a call that a message asks for, or a call of its own."""
-        caller = _name_of(record.get("agent_id"))
+        caller = self._agent(record.get("agent_id"))
         name, arguments, result = text_of(record.get("tool_name")), record.get("arguments"), record.get("result")
         for asked in self._open_tools:
             source, call_id, tool, given = asked
@@ -396,25 +330,9 @@ class _Run:
         self._builder.result(f"call_{event_id}", result, status="success", completed_at=line.moment)
 
 
-def _records(payload: Record) -> Iterator[tuple[str, Record, bool]]:
-    """The records of AgentChat in a payload, with their places and whether they are said to the team."""
-    messages = payload.get("messages")
-    for index, item in enumerate(messages if isinstance(messages, list) else ()):
-        if isinstance(item, dict) and "source" in item:
-            yield f"/messages/{index}", item, True
-    message = payload.get("message")
-    if isinstance(message, dict) and "source" in message:
-        yield "/message", message, False
-    for name in ("response", "agent_response"):
-        response = payload.get(name)
-        if not isinstance(response, dict):
-            continue
-        for index, item in enumerate(response.get("inner_messages") or ()):
-            if isinstance(item, dict):
-                yield f"/{name}/inner_messages/{index}", item, False
-        if isinstance(response.get("chat_message"), dict):
-            yield f"/{name}/chat_message", response["chat_message"], True
-
-
-def _key(value: Any) -> bytes:
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=repr)
+def _team_of(record: Record) -> str | None:
+    """The team in which a message was sent."""
+    for name in ("sender", "receiver"):
+        if (address := address_of(record.get(name))) is not None and address.team is not None:
+            return address.team
+    return None

@@ -15,6 +15,7 @@ import orjson
 
 from agenttrace.compression import bounded_lines
 from agenttrace.notes import Notes
+from agenttrace.readers.autogen.runtime_rows import decoded
 from agenttrace.salvage import note_damage, parse
 from agenttrace.sources import Source
 
@@ -38,12 +39,13 @@ _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?(?:Z|[+-]\d\
 
 
 class CoreLine(NamedTuple):
-    """One line: a record, or text; and the time of its prefix, if it has one."""
+    """One line: a record with its payload decoded, or text; and the time of its prefix, if it has one."""
 
     ref: str
     moment: str | None
     record: dict[str, Any] | None
     text: str | None
+    payload: Any = None
 
 
 def is_core_record(value: Any) -> bool:
@@ -90,7 +92,7 @@ def _parsed(lines: Iterable[bytes], notes: Notes) -> Iterator[CoreLine]:
                     notes.add(repair.code, ref, repair.detail)
                 for record in records:
                     notes.count_source(record)
-                    yield CoreLine(ref, moment.group() if moment else None, record, None)
+                    yield CoreLine(ref, moment.group() if moment else None, record, None, decoded(record.get("payload")))
                 continue
         text = line.decode("utf-8", "replace").rstrip()
         moment = _MOMENT.match(text.lstrip("["))

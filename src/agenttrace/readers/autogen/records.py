@@ -68,6 +68,7 @@ class Beside(NamedTuple):
 
     Attributes:
         holders: agents that are known to have received it.
+        team: the members of the team to which it is published, where the log shows them.
         spoken: it was said to the team, whatever its type (which old versions leave out).
         timestamp: when it was logged, for records without a time of their own.
         raw_response: the model's answer that it came from.
@@ -75,6 +76,7 @@ class Beside(NamedTuple):
     """
 
     holders: tuple[str, ...] = ()
+    team: tuple[str, ...] = ()
     spoken: bool = False
     timestamp: str | None = None
     raw_response: Any = None

@@ -32,6 +32,7 @@ __all__ = ["read_folder", "sniff_folder"]
 
 _MOST_FILES = 64
 _LARGEST = 64 << 20
+_STUB = frozenset({"source", "models_usage", "metadata"})
 
 
 @dataclass
@@ -124,6 +125,7 @@ def _fill_team(builder: TraceBuilder, notes: Notes, run: _Run) -> None:
             builder.message(None, text, kind="log", source_ref=f"{part.file}#{ref}")
         if part.frame is not None:
             part.frame.hand_over(builder, notes)
+    _leave_out_stubs(team, notes)
     lines = run.parts[0].lines
     if lines:
         file = run.parts[0].file
@@ -133,6 +135,14 @@ def _fill_team(builder: TraceBuilder, notes: Notes, run: _Run) -> None:
     conversation.count(team.copied)
     conversation.members(team.members)
     conversation.add_held(team.entries)
+
+
+def _leave_out_stubs(team: Team, notes: Notes) -> None:
+    """A record that a cut file broke off before its content is a copy of one that another file has whole."""
+    stubs = [entry for entry in team.entries if isinstance(entry.record, dict) and entry.record.keys() <= _STUB]
+    team.entries = [entry for entry in team.entries if entry not in stubs]
+    for entry in stubs:
+        notes.add("copy", entry.ref, "a record that breaks off before its content")
 
 
 def _add_records(team: Team, part: Part) -> None:

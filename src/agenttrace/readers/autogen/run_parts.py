@@ -11,8 +11,8 @@ from agenttrace.notes import Notes
 from agenttrace.readers.autogen.console_chat import ChatEntry, parse_chat
 from agenttrace.readers.autogen.console_lines import Frame, numbered
 from agenttrace.readers.autogen.console_team import parse_team
-from agenttrace.readers.autogen.core_events import records_of, runs
 from agenttrace.readers.autogen.core_lines import CoreLine, core_lines
+from agenttrace.readers.autogen.core_runs import records_of, runs
 from agenttrace.readers.autogen.records import Record
 from agenttrace.readers.autogen.runtime_rows import Session, line_sessions, table_sessions
 from agenttrace.readers.autogen.saved import stamp_of
@@ -95,7 +95,7 @@ def parts_of(file: Source, match: Match, notes: Notes) -> list[Part]:
 
 def _core_part(file: str, lines: list[CoreLine]) -> Part:
     part = Part(file, "core_events", lines=lines)
-    found = [item for line in lines for item in records_of(line.record)]
+    found = [item for line in lines for item in records_of(line)]
     _mark(part, found)
     return part
 

@@ -170,7 +170,7 @@ class Team:
     def _agent(self, name: str, facts: dict[str, Any], at: str, *, participant: bool = True) -> None:
         if name in self._taken:  # names are names inside a team
             name = f"{self._parent}/{name}"
-        if participant:
+        if participant and self._names:  # a state of its own is of no team
             self.members.add(name)
         self._builder.agent(name, name=name, parent_agent_id=self._parent, extra=facts or None, participant=participant)
         if facts:

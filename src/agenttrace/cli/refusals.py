@@ -1,0 +1,83 @@
+"""What a file is that no reader takes: one sentence for people, from its shape alone."""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+from contextlib import closing
+from typing import Any
+
+from agenttrace.salvage import Look, excerpt
+from agenttrace.sources import Source
+
+__all__ = ["what_it_is"]
+
+_SHOWN = 6
+_KINDS_OF_BYTES = (
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"%PDF", "a PDF document"),
+    (b"PK\x03\x04", "a ZIP archive (unpack it, and name what is inside)"),
+    (b"PAR1", "a Parquet file"),
+    (b"\x7fELF", "a program"),
+    (b"\x80\x04", "a Python pickle, which is never read: loading it would run what it says"),
+    (b"\x80\x05", "a Python pickle, which is never read: loading it would run what it says"),
+)
+_KINDS_OF_TEXT = (
+    (re.compile(r"\s*(?:#!.*\n)?(?:from __future__|import |from \w+ import |def |class )"), "Python source"),
+    (re.compile(r"\s*#{1,6} \S.*\n\s*\n"), "a Markdown document"),
+    (re.compile(r"\s*<(?:!doctype|html|\?xml)", re.IGNORECASE), "an HTML or XML document"),
+    (re.compile(r"\s*\[[\w.-]+\]\s*\n"), "a configuration file"),
+    (re.compile(r"Traceback \(most recent call last\)"), "the traceback of an error"),
+    (re.compile(r"[\w.]*(?:Error|Exception|Interrupt|Exit)\b[:(]"), "the text of an exception"),
+    (re.compile(r"[^\n,]+(?:,[^\n,]*){2,}\n[^\n,]*(?:,[^\n,]*){2,}"), "a table of comma-separated values"),
+)
+
+
+def what_it_is(source: Source, seen: Look) -> str:
+    """One sentence on an input that no reader recognised."""
+    if seen.kind == "binary":
+        return f"{_binary(source)}; no reader knows it"
+    if seen.kind == "repr":
+        name = str(seen.name)
+        if re.search(r"(?:Error|Exception|Interrupt|Exit|Warning)$", name):
+            return f"the text of an exception, {name}(…): it says why something ended and holds no messages"
+        return f"a printed Python object {name}(…) of a class that no reader knows"
+    if seen.kind == "text":
+        text = source.head[:4096].decode("utf-8", "replace")
+        kind = next((name for pattern, name in _KINDS_OF_TEXT if pattern.match(text)), None)
+        if kind is not None:
+            return f"{kind}, not a log"
+        return f"plain text in which no line has the form of a known log; it begins {excerpt(text, 60)}"
+    sample = seen.value if seen.is_document else seen.sample[0] if seen.sample else None
+    container = "a JSON document" if seen.is_document else "lines of JSON"
+    if isinstance(sample, dict) and isinstance(sample.get("cells"), list):
+        return "a notebook, but none of its outputs shows a run of a known framework"
+    return f"{container}, {_shape_of(sample)}; no reader knows records like that"
+
+
+def _binary(source: Source) -> str:
+    if source.head.startswith(b"SQLite format 3\0"):
+        return f"a sqlite file with {_tables(source)}"
+    return next((name for start, name in _KINDS_OF_BYTES if source.head.startswith(start)), "binary data")
+
+
+def _tables(source: Source) -> str:
+    """The tables of a sqlite file, read from a copy in memory."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        try:
+            database.deserialize(source.data)
+            names = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name LIMIT 20")]
+        except sqlite3.Error as error:
+            return f"a damaged list of tables ({error})"
+    return f"the tables {', '.join(excerpt(str(name), 40) for name in names)}" if names else "no tables"
+
+
+def _shape_of(value: Any) -> str:
+    if isinstance(value, dict):
+        keys = ", ".join(excerpt(key, 30) for key in list(value)[:_SHOWN])
+        return f"an object with {keys}{', …' if len(value) > _SHOWN else ''}" if keys else "an empty object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}, the first {_shape_of(value[0])}" if value else "an empty list"
+    return f"a single {type(value).__name__}"
