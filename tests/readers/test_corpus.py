@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ from agenttrace.notes import Notes
 from agenttrace.pipeline import find_inputs, traces_of
 from tests.conftest import corpus_folder
 from tests.message_texts import excerpt
+from tests.printed_texts import said_in, times_in, unpacked_notebook
 from tests.readers.test_contract import split_texts
 
 pytestmark = pytest.mark.corpus
@@ -76,6 +78,24 @@ def printed(path: Path, leaves: list[str]) -> list[str]:
     return [leaf for leaf in leaves if leaf in text or repr(leaf)[1:-1] in text or json.dumps(leaf)[1:-1] in text]
 
 
+NO_JSON = {"console_chat", "console_team", "core_events", "notebook", "runtime_file", "runtime_sqlite"}
+"""Variants that are no plain JSON of messages."""
+
+
+def leaves_of(row: Row, tool: ModuleType) -> list[str]:
+    """The values of a log as the tool counts them."""
+    path = corpus_folder() / row.path
+    if row.variant == "notebook":
+        return list(tool.leaves(unpacked_notebook(path)))
+    return printed(path, tool.source_leaves(twin(path))[1])
+
+
+def texts_of(row: Row) -> list[str]:
+    """The message and tool texts of a log."""
+    path = corpus_folder() / row.path
+    return said_in(path, row.variant) if row.variant in NO_JSON else excerpt(twin(path))
+
+
 def convert(path: Path) -> tuple[str, str, list[Any], Notes]:
     (source,) = find_inputs([str(path)])
     notes = Notes()
@@ -105,13 +125,9 @@ def test_a_log_is_recognised_valid_and_whole(row: Row) -> None:
 
 @each_log
 def test_nothing_of_a_log_is_lost(row: Row, coverage_tool: ModuleType) -> None:
-    path = corpus_folder() / row.path
-    _, _, documents, _ = convert(path)
-    _, wanted = coverage_tool.source_leaves(twin(path))
-    lost = [leaf for leaf in coverage_tool.missing(wanted, documents) if coverage_tool.kind(leaf) == "texts"]
-    wanted = printed(path, wanted)
-    lost = [leaf for leaf in lost if leaf in wanted]
-    texts = [leaf for leaf in wanted if coverage_tool.kind(leaf) == "texts"]
+    _, _, documents, _ = convert(corpus_folder() / row.path)
+    texts = [leaf for leaf in leaves_of(row, coverage_tool) if coverage_tool.kind(leaf) == "texts"]
+    lost = coverage_tool.missing(texts, documents)
     assert len(lost) <= 0.01 * len(texts), lost[:5]
 
 
@@ -119,7 +135,7 @@ def test_nothing_of_a_log_is_lost(row: Row, coverage_tool: ModuleType) -> None:
 def test_texts_stand_in_standard_fields(row: Row, coverage_tool: ModuleType) -> None:
     path = corpus_folder() / row.path
     _, _, documents, _ = convert(path)
-    wanted = printed(path, list(coverage_tool.leaves(excerpt(twin(path)))))
+    wanted = printed(path, list(coverage_tool.leaves(texts_of(row))))
     coverage_tool.SKIPPED.update(("extra", "metadata"))
     try:
         lost = coverage_tool.missing(wanted, documents)
@@ -135,24 +151,28 @@ def test_no_text_in_extra_stands_in_a_standard_field(row: Row) -> None:
         assert [text for text in aside if len(text) >= 12 and text in standard] == []
 
 
+def moments(value: Any, keys: tuple[str, ...]) -> set[datetime]:
+    """The times under some keys of a JSON tree."""
+    if isinstance(value, dict):
+        here = {datetime.fromisoformat(item) for key, item in value.items() if key in keys and isinstance(item, str)}
+        return here.union(*(moments(item, keys) for item in value.values()))
+    return set().union(*(moments(item, keys) for item in value)) if isinstance(value, list) else set()
+
+
 @each_log
 def test_times_keep_their_value(row: Row) -> None:
-    """The notation of a time may change, its moment may not."""
-    from datetime import datetime
-
-    def moments(value: Any, keys: tuple[str, ...]) -> set[datetime]:
-        if isinstance(value, dict):
-            here = {datetime.fromisoformat(item) for key, item in value.items() if key in keys and isinstance(item, str)}
-            return here.union(*(moments(item, keys) for item in value.values()))
-        return set().union(*(moments(item, keys) for item in value)) if isinstance(value, list) else set()
-
-    text = twin(corpus_folder() / row.path).read_text("utf-8")
+    """The notation of a time may change, its moment may not. A log that says things several times keeps one of the times."""
+    path = corpus_folder() / row.path
+    kept = moments(convert(path)[2], ("timestamp", "completed_at", "started_at", "model_call_at"))
+    if row.variant in NO_JSON:
+        assert {moment.replace(tzinfo=None) for moment in kept} <= times_in(path)
+        return
+    text = twin(path).read_text("utf-8")
     try:
         source = json.loads(text)
     except ValueError:
         source = [json.loads(line) for line in text.splitlines()]
-    _, _, documents, _ = convert(corpus_folder() / row.path)
-    told, kept = moments(source, ("created_at", "timestamp")), moments(documents, ("timestamp", "completed_at", "model_call_at"))
+    told = moments(source, ("created_at", "timestamp"))
     assert kept <= told if row.damaged == "yes" else kept == told
 
 

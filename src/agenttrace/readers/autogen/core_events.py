@@ -262,7 +262,7 @@ class _Run:
         self._made[key] += 1
         self._settle_request()
         content: Any = payload["content"] if isinstance(payload, dict) and payload.keys() == {"content"} else payload
-        metadata = {"topic": record["receiver"]} if receiver is not None and not direct else {}
+        metadata = {"topic": receiver.name} if receiver is not None and not direct else {}
         rest = {
             name: value for name, value in record.items() if name not in ("type", "payload", "sender", "receiver", "kind", "delivery_stage")
         }

@@ -44,23 +44,23 @@ class ModelCalls:
         self._answers: dict[bytes, ModelCall] = {}
         self._seen: set[bytes] = set()
         self._known: set[str] = set()
-        self._streams: dict[str | None, Record] = {}
+        self._streams: dict[str | None, tuple[CoreLine, Record]] = {}
         self._tools: dict[str, dict[str, ToolDescription]] = {}
         self._prompts: dict[str, str] = {}
 
     def take_call(self, line: CoreLine, record: Record, agent: str | None) -> None:
         """Take in a record of a model call; a stream is one call, its prompt at the start and its answer at the end."""
         if record.get("type") == "LLMStreamStart":
-            self._streams[agent] = record
+            self._streams[agent] = (line, record)
             return
-        begun = self._streams.pop(agent, {}) if record.get("type") == "LLMStreamEnd" else {}
+        start, begun = self._streams.pop(agent, (line, {})) if record.get("type") == "LLMStreamEnd" else (line, {})
         whole = {**begun, **record}
         facts = {name: value for name, value in whole.items() if name not in _TAKEN and value is not None}
         if line.moment is not None:
             facts["logged_at"] = line.moment
         if tools := self._describe(agent, whole.get("tools")):
             facts["tools"] = tools
-        if messages := self._new_messages(line, agent, whole.get("messages")):
+        if messages := self._new_messages(start, agent, whole.get("messages")):
             facts["messages"] = messages
         usage = (whole.get("prompt_tokens"), whole.get("completion_tokens"))
         self._calls[line.ref] = ModelCall(line, agent, usage, whole.get("response"), facts)
@@ -106,8 +106,8 @@ class ModelCalls:
 
     def close(self) -> None:
         """Hand over what the calls tell of their agents."""
-        for stream in self._streams.values():
-            self._notes.add("aside", None, "the beginning of a model's stream that never ended, in the trace's `extra`")
+        for line, stream in self._streams.values():
+            self._notes.add("aside", line.ref, "the beginning of a model's stream that never ended, in the trace's `extra`")
             self._builder.extra.setdefault("open_streams", []).append(stream)
         for agent in [*self._prompts, *self._tools]:
             tools = tuple(self._tools.get(agent, {}).values())

@@ -32,6 +32,7 @@ from agenttrace.times import parse_time
 __all__ = ["fill_session"]
 
 _ROW_FACTS = ("invocation_id", "client_id", "wrapper_id", "is_cached", "start_time", "end_time", "thread_id")
+_SHOWN = ("content", "tool_calls", "function_call", "tool_call_id")
 _OF_AGENT = ("source_id", "agent_module", "agent_class_name", "thread_id")
 
 
@@ -102,7 +103,8 @@ class _Conversation:
         elif row.kind == "event":
             self._other_event(row)
         else:
-            self._aside.setdefault(f"{row.kind}s", []).append({"source_ref": row.ref, **row.values})
+            values = {key: value for key, value in row.values.items() if key != "session_id"}
+            self._aside.setdefault(f"{row.kind}s", []).append({"source_ref": row.ref, **values})
 
     def close(self) -> None:
         """Hand the conversation over."""
@@ -213,16 +215,15 @@ class _Conversation:
         agent = text_of(row.values.get("source_name"))
         reply = state.get("reply")
         ran = {
-            "agent": agent,
             "function": state.get("reply_func_name"),
             "module": state.get("reply_func_module"),
             "final": state.get("final"),
         }
         ran["timestamp"] = row.values.get("timestamp")
         if (asked := self._last_received.get(str(agent))) is not None:
-            asked.told.extra.setdefault("reply_functions", []).append(ran)
+            asked.told.extra.setdefault("reply_functions", {}).setdefault(str(agent), []).append(ran)
         else:
-            self._aside.setdefault("reply_functions", []).append(ran)
+            self._aside.setdefault("reply_functions", []).append({"agent": agent, **ran})
         if reply is None:
             return
         item: Item = dict(reply) if isinstance(reply, dict) else {"content": reply}
@@ -243,7 +244,9 @@ class _Conversation:
 
     def _append(self, ref: str, item: Item, told: Told, *, passing: bool = False) -> _Entry:
         key = key_of(item)
-        self._known.add(key)
+        self._known.add(_heard(item))
+        answers = item.get("tool_responses")
+        self._known.update(map(_heard, answers if isinstance(answers, list) else ()))
         self._settle_runs(item, told)
         entry = _Entry(ref, item, told, key, passing, list(_calls_of(item)))
         self._entries.append(entry)
@@ -301,11 +304,11 @@ class _Conversation:
         messages = rest.get("messages")
         if isinstance(messages, list):
             self._prompt(agent, messages)
-            new = [message for message in messages if key_of(message) not in self._known]
+            new = [message for message in messages if _heard(message) not in self._known]
             if len(new) < len(messages):
                 self._notes.add("copy", f"{ref}/request/messages", f"{len(messages) - len(new)} messages that the log has already")
             rest["messages"] = new or None
-            self._known.update(map(key_of, new))
+            self._known.update(map(_heard, new))
         tools = rest.get("tools")
         if agent is not None and isinstance(tools, list) and all(map(_is_tool, tools)):
             for tool in tools:
@@ -346,6 +349,11 @@ class _Conversation:
         self._append(row.ref, {"tool_calls": [call]}, Told(None, []))
         returned = {"tool_call_id": call_id, "role": "tool", "content": returns}
         self._append(row.ref, {"role": "tool", "tool_responses": [returned]}, Told(executor, [], timestamp=moment))
+
+
+def _heard(message: Any) -> tuple[Any, ...]:
+    """What a model is shown of a message."""
+    return key_of({key: message[key] for key in _SHOWN if key in message} if isinstance(message, dict) else message)
 
 
 def _answer_of(run: _Run) -> Item:

@@ -66,6 +66,8 @@ def _fill_chat(notes: Notes, entries: list[ChatEntry], frame: Frame, results: li
     frame.hand_over(builder, notes)
     for result in results:
         notes.add("copy", f"{result.ref}/chat_history", "messages that the transcript has already")
+        roles = [item["role"] for item in result.value["chat_history"] if isinstance(item, dict) and isinstance(item.get("role"), str)]
+        builder.count_types(Counter(roles))
         fill_chat_result_facts(builder, notes, result.value, result.ref)
 
 
