@@ -1,4 +1,4 @@
-"""What converting costs over the floor, and what validating costs. One run prints both tables.
+"""What converting costs over the floor, what other kinds of log cost, and what validating costs. One run prints all tables.
 
 The floor of a log is the least that any converter pays: read the bytes, decode them with
 orjson, encode the output with orjson, write it. All figures are medians of process CPU time,
@@ -28,6 +28,7 @@ import orjson
 sys.path.insert(0, str(Path(__file__).parent))
 
 from synthetic import agentchat_log
+from synthetic_logs import write_chat_transcript, write_database, write_event_log, write_runtime_lines, write_team_transcript
 
 from agenttrace import codec, pipeline
 from agenttrace.analysis.validation import validate_document
@@ -86,6 +87,37 @@ def convert_table(folder: Path, sizes: list[int]) -> None:
         print(
             f"{count:>7} {path.stat().st_size / 1e6:>6.2f} {found['floor'] / count * 1e6:>12.1f} {found['convert'] / count * 1e6:>14.1f} "
             f"{found['convert'] / found['floor']:>8.2f} {found['checked'] / found['floor']:>13.2f} {3 if size == 60 else 2:>5}"
+        )
+
+
+LOGS: dict[str, tuple[str, Callable[[Path, int], None], int]] = {
+    "runtime_logging, sqlite": ("log.db", write_database, 3000),
+    "runtime_logging, lines": ("runtime.log", write_runtime_lines, 3000),
+    "event log": ("events.jsonl", write_event_log, 2500),
+    "event log with prefixes": (
+        "events.log",
+        partial(write_event_log, prefix="2026-01-05 09:00:00,117 - autogen_core.events - INFO - "),
+        2500,
+    ),
+    "transcript of 0.2": ("chat.txt", write_chat_transcript, 12000),
+    "transcript of AgentChat": ("team.txt", write_team_transcript, 12000),
+}
+"""Kinds of log that are no JSON of messages: a file, what writes it, and how many events make some 15 MB."""
+
+
+def log_table(folder: Path) -> None:
+    """Megabytes of log a second of CPU: with validation, as the command line converts, and without."""
+    print(f"\n{'log':<25} {'MB':>6} {'events':>7} {'MB/s':>7} {'+ validation':>13} {'goal':>5}")
+    for title, (name, write, size) in LOGS.items():
+        path, out = folder / name, folder / f"{name}.json"
+        write(path, size)
+        (trace,) = pipeline.read(path)
+        run = {checked: partial(convert_file, path, out, check=checked == "checked") for checked in ("plain", "checked")}
+        found = medians(run, 5, (out,))
+        megabytes = path.stat().st_size / 1e6
+        print(
+            f"{title:<25} {megabytes:>6.1f} {len(trace.events):>7} {megabytes / found['plain']:>7.1f} "
+            f"{megabytes / found['checked']:>13.1f} {20:>5}"
         )
 
 
@@ -149,6 +181,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         convert_table(folder, sizes)
+        log_table(folder)
         memory_table(folder, sizes)
         validation_table(folder, sizes)
 

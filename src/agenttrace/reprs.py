@@ -17,13 +17,13 @@ from typing import Any, NamedTuple
 __all__ = ["Repr", "parse_repr"]
 
 _DEEPEST = 100  # some five frames of the interpreter each
-_SPACE = re.compile(r"[\s]*")
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\[[\w.\[\], ]*\])?")
 _NUMBER = re.compile(r"[+-]?(?:inf|nan|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?j?)")
 _STRING = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 _OPAQUE = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 _TZ_INFO = re.compile(r"TzInfo\((?:UTC|([+-])?(\d\d):(\d\d)(?::\d\d)?|(\d+))\)")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
+_PLAIN = re.compile(r"""([A-Za-z_]\w*)=(['"])([^'"\\]*)\2(?=[,)])""")
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(\n)|(.))", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
 _CONSTANTS = {"None": None, "True": True, "False": False, "nan": None, "inf": None}
@@ -69,9 +69,8 @@ class _Parser:
         self.cut: int | None = None
 
     def blank(self) -> None:
-        match = _SPACE.match(self.text, self.at)
-        if match is not None:
-            self.at = match.end()
+        while self.text[self.at : self.at + 1].isspace():
+            self.at += 1
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -146,22 +145,28 @@ class _Parser:
         items: list[tuple[Any, Any]] = []
         while self.cut is None:
             self.blank()
-            if self.peek() == closing:
+            character = self.peek()
+            if character == closing:
                 self.at += 1
                 break
-            if not self.peek():
+            if not character:
                 self.cut = self.at
                 break
             self._item(items, depth, keyed)
             self.blank()
-            if self.peek() == ",":
+            character = self.peek()
+            if character == ",":
                 self.at += 1
-            elif self.peek() != closing and self.cut is None:
+            elif character != closing and self.cut is None:
                 self.cut = self.at
         return items
 
     def _item(self, items: list[tuple[Any, Any]], depth: int, keyed: str) -> None:
         start = self.at
+        if keyed == "=" and (plain := _PLAIN.match(self.text, start)) is not None:  # most of what is printed
+            items.append((plain[1], plain[3]))
+            self.at = plain.end()
+            return
         try:
             key = self._keyword() if keyed == "=" else None
             item = self.value(depth + 1)
@@ -202,13 +207,15 @@ class _Parser:
                 self.at = len(self.text)
                 self.cut = begin
                 raise _NoValueError
+            if self.text[end - 1] != "\\":
+                break
             backslashes = end - len(self.text[begin:end].rstrip("\\")) - begin
             if backslashes % 2 == 0:
                 break
             position = end + 1
         self.at = end + len(quote)
         body = self.text[begin:end]
-        return body if "r" in prefix else _ESCAPE.sub(_unescape, body)
+        return body if "\\" not in body or "r" in prefix else _ESCAPE.sub(_unescape, body)
 
 
 def _unescape(match: re.Match[str]) -> str:

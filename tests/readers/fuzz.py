@@ -17,9 +17,12 @@ import os
 import random
 import resource
 import signal
+import sqlite3
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import closing, suppress
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
@@ -39,8 +42,16 @@ JUNK: list[Any] = [None, True, -1, 1e308, 10**30, "", "\ud800", "x" * 5000, [], 
 
 @cache
 def inputs() -> list[tuple[str, bytes]]:
-    """The reader and the bytes of every golden input."""
-    return [(path.parent.parent.name, path.read_bytes()) for path in sorted(FORMATS.glob("*/*/input*")) if path.is_file()]
+    """The reader and the bytes of every golden input, those in folders one by one."""
+    paths = sorted([*FORMATS.glob("*/*/input.*"), *FORMATS.glob("*/*/input/*")])
+    return [(path.relative_to(FORMATS).parts[0], path.read_bytes()) for path in paths if path.is_file()]
+
+
+@cache
+def folders() -> list[tuple[str, dict[str, bytes]]]:
+    """The reader and the files of every golden input that is a folder."""
+    found = sorted(path for path in FORMATS.glob("*/*/input") if path.is_dir())
+    return [(path.parent.parent.name, {file.name: file.read_bytes() for file in sorted(path.iterdir())}) for path in found]
 
 
 # -- mutations of bytes -----------------------------------------------------------------
@@ -72,6 +83,40 @@ def repeat_line(data: bytes, rng: random.Random) -> bytes:
     lines = data.splitlines(keepends=True)
     at = rng.randrange(len(lines) or 1)
     return b"".join([*lines[:at], *lines[at : at + 1] * rng.choice([2, 3, 50]), *lines[at + 1 :]])
+
+
+def drop_line(data: bytes, rng: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    del lines[rng.randrange(len(lines) or 1) :][: rng.choice([1, 1, 3])]
+    return b"".join(lines)
+
+
+def swap_lines(data: bytes, rng: random.Random) -> bytes:
+    lines = data.splitlines(keepends=True)
+    for _ in range(rng.choice([1, 4])):
+        if lines:
+            one, two = rng.randrange(len(lines)), rng.randrange(len(lines))
+            lines[one], lines[two] = lines[two], lines[one]
+    return b"".join(lines)
+
+
+def change_cell(data: bytes, rng: random.Random) -> bytes:
+    """One value of a sqlite file: junk, bytes, or its own JSON with one value changed."""
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.deserialize(data)
+        names = [name for (name,) in database.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+        table = rng.choice(names)
+        columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
+        column = rng.choice(columns)
+        found = database.execute(f"SELECT rowid, {column} FROM {table} ORDER BY random()").fetchall()
+        if not found:
+            return data
+        rowid, value = found[rng.randrange(len(found))]
+        changed = rng.choice([None, 10**15, -1.5, b"\xff\x00", "", "{", "[1]", '{"message": {"a": 1}}', mutated_text(value, rng)])
+        with suppress(sqlite3.IntegrityError):
+            database.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", (changed, rowid))
+        database.commit()
+        return database.serialize()
 
 
 # -- mutations of values ----------------------------------------------------------------
@@ -118,8 +163,24 @@ def places(value: Any) -> Iterator[tuple[Any, Any]]:
             stack.append(holder[key])
 
 
-IN_BYTES: list[Callable[[bytes, random.Random], bytes]] = [cut, swap_encoding, splice, flip, repeat_line]
-IN_VALUES: list[Callable[[Any, Any, random.Random], None]] = [delete, change_type, repeat, nest, swap, rename]
+def mutated_text(text: Any, rng: random.Random) -> Any:
+    """A text that holds JSON, with a value in it changed."""
+    with suppress(ValueError, TypeError):
+        value = [json.loads(text)]
+        found = list(places(value))
+        holder, key = rng.choice(found)
+        rng.choice(IN_VALUES)(holder, key, rng)
+        return json.dumps(value[0] if value else None)
+    return text
+
+
+def change_inside(holder: Any, key: Any, rng: random.Random) -> None:
+    """A value inside JSON that is a text, as in the payload of an event."""
+    holder[key] = mutated_text(holder[key], rng) if isinstance(holder[key], str) else deepcopy(rng.choice(JUNK))
+
+
+IN_BYTES: list[Callable[[bytes, random.Random], bytes]] = [cut, swap_encoding, splice, flip, repeat_line, drop_line, swap_lines]
+IN_VALUES: list[Callable[[Any, Any, random.Random], None]] = [delete, change_type, repeat, nest, swap, rename, change_inside]
 
 
 def documents(data: bytes) -> list[Any] | None:
@@ -134,11 +195,25 @@ def documents(data: bytes) -> list[Any] | None:
         return None
 
 
-def mutant(number: int) -> tuple[str, str, bytes]:
-    """What was done, the reader asked (or ``auto``) and the bytes of one case."""
+def mutant(number: int) -> tuple[str, str, bytes | dict[str, bytes]]:
+    """What was done, the reader asked (or ``auto``) and the bytes of one case, or the files of one that is a folder."""
     rng = random.Random(number)
+    if folders() and rng.random() < 0.02:
+        name, files = rng.choice(folders())
+        changed = rng.choice(list(files))
+        done, data = mutated(files[changed], rng)
+        return f"{name} folder {changed} {' '.join(done)}", rng.choice(["auto", name]), {**files, changed: data}
     name, data = rng.choice(inputs())
-    done = [name]
+    done, data = mutated(data, rng)
+    return f"{name} {' '.join(done)}", rng.choice(["auto", name]), data
+
+
+def mutated(data: bytes, rng: random.Random) -> tuple[list[str], bytes]:
+    """What was done to the bytes of a log, and what they are now."""
+    done: list[str] = []
+    if data.startswith(b"SQLite format 3") and rng.random() < 0.7:
+        with suppress(sqlite3.DatabaseError):  # a fixture that is cut already
+            return ["change_cell"], change_cell(data, rng)
     parts = documents(data)
     if parts is not None and rng.random() < 0.7:
         for _ in range(rng.choice([1, 1, 1, 2, 5])):
@@ -150,21 +225,31 @@ def mutant(number: int) -> tuple[str, str, bytes]:
             change(holder, key, rng)
             done.append(change.__name__)
         data = b"\n".join(json.dumps(part).encode() for part in parts)
-    if len(done) == 1 or rng.random() < 0.1:
+    if not done or rng.random() < 0.1:
         change_bytes = rng.choice(IN_BYTES)
         data = change_bytes(data, rng)
         done.append(change_bytes.__name__)
-    return " ".join(done), rng.choice(["auto", name]), data
+    return done, data
 
 
 # -- the child --------------------------------------------------------------------------
 
 
-def outcome(reader: str, data: bytes) -> tuple[str, str]:
+def outcome(reader: str, data: bytes | dict[str, bytes]) -> tuple[str, str]:
     """``refused``, ``damaged``, ``read`` or ``failed``, and why it failed."""
+    if isinstance(data, bytes):
+        return outcome_of(reader, Source("input", data=data))
+    with tempfile.TemporaryDirectory() as folder:
+        for name, content in data.items():
+            Path(folder, name).write_bytes(content)
+        return outcome_of(reader, Source.open(folder, "input"))
+
+
+def outcome_of(reader: str, source: Source) -> tuple[str, str]:
+    """The outcome of reading a file or a folder."""
     notes = Notes()
     try:
-        used, _, found = traces_of(Source("input", data=data), reader, notes)
+        used, _, found = traces_of(source, reader, notes)
         traces = list(found)
     except ReadError as error:
         broken = error.code == "reader_failed" or "\n" in str(error)

@@ -46,8 +46,8 @@ class ChatEntry:
 
 def is_chat_console(lines: list[Line]) -> bool:
     """Whether the lines hold a header and, somewhere behind it, a rule."""
-    starts = [index for index in range(len(lines)) if _header(lines, index)]
-    return bool(starts) and any(line.plain.rstrip() == _RULE for line in lines[starts[0] :])
+    start = next((index for index in range(len(lines)) if _header(lines, index)), None)
+    return start is not None and any(lines[index].plain.rstrip() == _RULE for index in range(start, len(lines)))
 
 
 def fill_chat_console(builder: TraceBuilder, notes: Notes, entries: list[ChatEntry]) -> None:

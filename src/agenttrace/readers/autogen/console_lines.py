@@ -25,7 +25,10 @@ class Line(NamedTuple):
 
 def numbered(text: str) -> list[Line]:
     """The lines of a text file."""
-    return [Line(f"line:{number}", raw, plain(raw)) for number, raw in enumerate(text.split("\n"), 1)]
+    lines = enumerate(text.split("\n"), 1)
+    if "\x1b" not in text and "\r" not in text:
+        return [Line(f"line:{number}", raw, raw) for number, raw in lines]
+    return [Line(f"line:{number}", raw, plain(raw)) for number, raw in lines]
 
 
 def plain(raw: str) -> str:

@@ -22,6 +22,7 @@ from agenttrace.reprs import parse_repr
 
 __all__ = ["TeamRun", "fill_summary", "is_team_console", "parse_team"]
 
+_BAR = "-" * 10
 _TYPED = re.compile(r"-{10} (?P<type>[A-Za-z_]\w*(?:\[\w+\])?) \((?P<source>.{1,200})\) -{10}")
 _NAMED = re.compile(r"-{10} (?P<source>\S(?:.{0,200}?\S)?) -{10}")
 _TOKENS = re.compile(r"\[Prompt tokens: (\d+), Completion tokens: (\d+)\]")
@@ -44,6 +45,8 @@ def is_team_console(lines: list[Line]) -> bool:
     """Whether the lines hold a header with a known type, or two headers with a source."""
     plain = 0
     for line in lines:
+        if not line.plain.startswith(_BAR):
+            continue
         typed = _TYPED.fullmatch(line.plain.rstrip())
         if typed and (typed["type"] in TEAM_TYPES or typed["type"].startswith("StructuredMessage")):
             return True
@@ -54,7 +57,7 @@ def is_team_console(lines: list[Line]) -> bool:
 def parse_team(lines: list[Line]) -> list[TeamRun]:
     """The runs of a transcript: a summary ends one."""
     runs = [TeamRun()]
-    starts = [index for index, line in enumerate(lines) if _NAMED.fullmatch(line.plain.rstrip())]
+    starts = _headers(lines)
     before = [line for line in lines[: starts[0] if starts else len(lines)] if line.plain.strip()]
     if before:
         runs[0].texts.append((before[0].ref, joined(before)))
@@ -63,6 +66,14 @@ def parse_team(lines: list[Line]) -> list[TeamRun]:
             runs.append(TeamRun())
         _block(runs[-1], lines[start], lines[start + 1 : end])
     return runs
+
+
+def _headers(lines: list[Line]) -> list[int]:
+    """Where headers stand. Where headers have types, one without is a header only for a source that has spoken, or a summary."""
+    found = [(index, line.plain.rstrip()) for index, line in enumerate(lines) if line.plain.startswith(_BAR)]
+    typed = {match["source"] for _, plain in found if (match := _TYPED.fullmatch(plain))}
+    named = [(index, plain, match["source"]) for index, plain in found if (match := _NAMED.fullmatch(plain))]
+    return [index for index, plain, source in named if not typed or _TYPED.fullmatch(plain) or source in typed or source == "Summary"]
 
 
 def _block(run: TeamRun, header: Line, body: list[Line]) -> None:

@@ -160,7 +160,7 @@ class _Run:
     def _record(self, line: CoreLine, pointer: str, item: Record, record: Record, sent: bool) -> None:
         """A record of AgentChat: an event when this stream has brought it more often than there are events of it."""
         key = key_of(item)
-        stream = (record.get("sender"), record.get("receiver"), sent, key)
+        stream = (text_of(record.get("sender")), text_of(record.get("receiver")), sent, key)
         self._sent[stream] += 1
         fresh = self._sent[stream] > self._made[key] if sent else not self._made[key]
         if not fresh:
@@ -251,7 +251,7 @@ class _Run:
         sent = not str(record.get("delivery_stage")).endswith("DELIVER")
         key = key_of([record.get("sender"), payload, record.get("kind")])
         direct = receiver is not None and not str(record.get("kind")).endswith("PUBLISH")
-        stream = (record.get("receiver"), sent, key)
+        stream = (text_of(record.get("receiver")), sent, key)
         self._sent[stream] += 1
         fresh = self._sent[stream] > self._made[key] if sent else not self._made[key]
         if not fresh and kind == "chat":

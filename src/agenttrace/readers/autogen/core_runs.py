@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,8 +27,11 @@ class Address(NamedTuple):
 
 def address_of(text: Any) -> Address | None:
     """The agent or topic that an id of the log names."""
-    if not isinstance(text, str):
-        return None
+    return _parsed(text) if isinstance(text, str) else None
+
+
+@lru_cache(maxsize=1024)
+def _parsed(text: str) -> Address:
     match = _ADDRESS.fullmatch(text)
     if match is None:
         return Address(text, None)
@@ -62,23 +66,26 @@ class Roster:
             for address in (sender, receiver, address_of(record.get("agent_id")), address_of(record.get("handling_agent"))):
                 self._see(address, asked)
             if receiver is not None and receiver.team is not None and _started(line) is not None:
-                self._teams[receiver.team].managers.add(receiver.name)
+                self._team(receiver.team).managers.add(receiver.name)
             if line.payload == {} and sender is not None and receiver is not None and receiver.team is not None:
-                self._teams[receiver.team].managers.add(sender.name)
+                self._team(receiver.team).managers.add(sender.name)
                 asked = self.id_of(receiver)
             team = next((address.team for address in (sender, receiver) if address is not None and address.team is not None), None)
             for item in records_of(line):
                 if team is not None and ("type" not in item or not str(item["type"]).endswith("Event")):
-                    self._teams[team].speakers.add(str(item.get("source")))
+                    self._team(team).speakers.add(str(item.get("source")))
 
     def _see(self, address: Address | None, asked: str | None) -> None:
         if address is None or address.name.endswith("_topic"):
             return
         if address.team is not None:
-            team = self._teams.setdefault(address.team, _Team(asked if self._teams else None))
+            team = self._team(address.team, asked)
             if address.name not in team.names:
                 team.names.append(address.name)
         self.id_of(address)
+
+    def _team(self, identity: str, asked: str | None = None) -> _Team:
+        return self._teams.setdefault(identity, _Team(asked if self._teams else None))
 
     def id_of(self, address: Address | None) -> str | None:
         """The agent's id in the trace."""
@@ -184,4 +191,7 @@ def records_of(line: CoreLine) -> Iterator[Record]:
 
 def key_of(value: Any) -> bytes:
     """What is equal in all copies of a message."""
-    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=repr)
+    try:
+        return orjson.dumps(value, option=orjson.OPT_SORT_KEYS, default=repr)
+    except TypeError:  # an integer of more than 64 bits
+        return repr(value).encode("utf-8", "replace")

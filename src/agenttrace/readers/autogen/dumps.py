@@ -127,9 +127,10 @@ def _escape(key: str) -> str:
 
 
 def _group_chat(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
-    items, ref = (value["messages"], f"{at}/messages") if isinstance(value, dict) else (value, at)
+    whole = isinstance(value, dict) and isinstance(value.get("messages"), list)
+    items, ref = (value["messages"], f"{at}/messages") if whole else (value if isinstance(value, list) else [value], at)
     _converse(builder, notes, [ChatList(items, ref)])
-    if isinstance(value, dict):
+    if whole:
         keep_rest(builder, notes, value, ("messages",), at)
 
 

@@ -8,6 +8,7 @@ stands in the other in the same order.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ from agenttrace.readers.autogen.run_parts import Part, parts_of
 from agenttrace.readers.autogen.runtime_log import fill_session
 from agenttrace.readers.autogen.saved import Saved
 from agenttrace.readers.autogen.state import Entry, Team, add_state, key_of_record
+from agenttrace.readers.autogen.transcripts import shown_key
 from agenttrace.salvage import look
 from agenttrace.sources import Source
 
@@ -148,8 +150,13 @@ def _leave_out_stubs(team: Team, notes: Notes) -> None:
 def _add_records(team: Team, part: Part) -> None:
     """Records that are known by id or time say no more than they do; the others are laid over the conversation by what they say."""
     known = Saved(team.entries)
+    printed = Counter(shown_key(entry.record) for entry in team.entries if isinstance(entry.record, dict))
     new = []
     for ref, record in part.records:
+        if part.variant == "console_team" and printed[shown_key(record)]:
+            printed[shown_key(record)] -= 1
+            team.copied.append(record)
+            continue
         entry = known.take(record, by_text=False)
         if entry is None:
             new.append(Entry(f"{part.file}#{ref}", record, key_of_record(record, None)))

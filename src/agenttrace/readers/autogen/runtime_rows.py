@@ -156,9 +156,13 @@ def _tables(source: Source, notes: Notes) -> list[list[Row]]:
             database.execute("PRAGMA trusted_schema = OFF")
             database.text_factory = lambda raw: raw.decode("utf-8", "replace")
             kinds = dict(database.execute("SELECT name, sql FROM sqlite_schema WHERE type = 'table'"))
-        except sqlite3.Error as error:
+        except (sqlite3.Error, UnicodeDecodeError) as error:
             raise ReadError(
-                "unparsable", source.label, None, f"the sqlite file cannot be opened: {error}", "`sqlite3 FILE .recover` may help"
+                "unparsable",
+                source.label,
+                None,
+                f"the sqlite file cannot be opened: {_one_line(error)}",
+                "`sqlite3 FILE .recover` may help",
             ) from None
         for table, (kind, columns) in _TABLES.items():
             if "VIRTUAL" in str(kinds.get(table, "VIRTUAL")).upper()[:40]:  # not there, or code of an extension
@@ -172,6 +176,11 @@ def _tables(source: Source, notes: Notes) -> list[list[Row]]:
     if failed and not any(found):
         raise ReadError("unparsable", source.label, None, f"no row can be read: {failed}", "`sqlite3 FILE .recover` may help")
     return found
+
+
+def _one_line(error: Exception) -> str:
+    """What sqlite says, which may quote whole statements."""
+    return " ".join(str(error).split())[:160]
 
 
 def _openable(data: bytes) -> bytes:
@@ -195,21 +204,22 @@ def _rows(database: sqlite3.Connection, table: str, kind: str, columns: tuple[st
             for number, *cells in cursor:
                 if number in found:
                     break
-                values = {name: _cell(cell, name in columns) for name, cell in zip(names, cells, strict=True) if cell is not None}
+                values = {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None}
+                for name, cell in values.items():
+                    if name in columns or isinstance(cell, bytes):
+                        values[name] = _cell(cell)
                 notes.count_source(values)
                 found[number] = Row(kind, f"{table}/{number}", values)
-        except sqlite3.Error as error:
-            broken = str(error)
+        except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from the names of columns
+            broken = _one_line(error)
             continue
         if broken is None:
             break
     return [found[number] for number in sorted(found)], broken
 
 
-def _cell(cell: Any, is_json: bool) -> Any:
-    if isinstance(cell, bytes):
-        return cell.decode("utf-8", "replace")
-    return decoded(cell) if is_json else cell
+def _cell(cell: Any) -> Any:
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else decoded(cell)
 
 
 def decoded(text: Any) -> Any:

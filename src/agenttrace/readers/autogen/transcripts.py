@@ -19,7 +19,7 @@ from agenttrace.readers.autogen.records import Record
 from agenttrace.readers.autogen.shapes import classify, is_team_record
 from agenttrace.readers.autogen.state import matches
 
-__all__ = ["fill_transcript", "is_transcript", "said_by"]
+__all__ = ["fill_transcript", "is_transcript", "said_by", "shown_key"]
 
 Fill = Callable[[TraceBuilder], None]
 
@@ -37,7 +37,7 @@ def fill_transcript(lines: list[Line], objects: list[Printed], notes: Notes) -> 
     if is_chat_console(lines):
         frame = Frame()
         entries = parse_chat(lines, frame, notes)
-        said = Counter(text for entry in entries for text in said_by(entry.item))
+        said = Counter(text for entry in entries for text in said_by(entry.item)) if objects else Counter()
         own = [item for item in objects if _is_chat_result(item.value) and not Counter(said_by(item.value["chat_history"])) - said]
         yield partial(_fill_chat, notes, entries, frame, own)
     else:
@@ -45,8 +45,8 @@ def fill_transcript(lines: list[Line], objects: list[Printed], notes: Notes) -> 
         runs = parse_team(lines) if is_team_console(lines) else _printed_run(objects)
         own += [item for item in objects if runs and (item.value.keys() == {"text"} if isinstance(item.value, dict) else False)]
         for run in runs:
-            keys = set(map(_key, (record for _, record in run.records)))
-            shared = [item for item in objects if item not in own and any(_key(record) in keys for _, record in _records(item))]
+            keys = set(map(shown_key, (record for _, record in run.records)))
+            shared = [item for item in objects if item not in own and any(shown_key(record) in keys for _, record in _records(item))]
             own += shared
             yield partial(_fill_team, notes, run, [item for item in shared if not is_team_record(item.value)])
     rest = [item for item in objects if item not in own]
@@ -145,7 +145,7 @@ def _laid_over(records: list[tuple[str, Record]], result: list[tuple[str, Record
     """Records of a transcript, each replaced by the result's record of the same message, which says more of it."""
     merged: list[tuple[str, Record]] = []
     position = copies = 0
-    mine, theirs = [_key(record) for _, record in records], [_key(record) for _, record in result]
+    mine, theirs = [shown_key(record) for _, record in records], [shown_key(record) for _, record in result]
     for at, other in matches(mine, theirs):
         merged += records[position:at]
         position = at
@@ -161,7 +161,7 @@ def _laid_over(records: list[tuple[str, Record]], result: list[tuple[str, Record
     return merged + records[position:]
 
 
-def _key(record: Record) -> tuple[str, ...]:
+def shown_key(record: Record) -> tuple[str, ...]:
     """What is equal in a printed message and in the object: the source, and the text or the ids of calls."""
     content = record.get("content")
     if isinstance(content, list) and content and isinstance(content[0], dict) and ("call_id" in content[0] or "arguments" in content[0]):
