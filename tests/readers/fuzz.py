@@ -108,7 +108,7 @@ def change_cell(data: bytes, rng: random.Random) -> bytes:
         table = rng.choice(names)
         columns = [row[1] for row in database.execute(f"PRAGMA table_info({table})")]
         column = rng.choice(columns)
-        found = database.execute(f"SELECT rowid, {column} FROM {table} ORDER BY random()").fetchall()
+        found = database.execute(f"SELECT rowid, {column} FROM {table} ORDER BY rowid").fetchall()
         if not found:
             return data
         rowid, value = found[rng.randrange(len(found))]

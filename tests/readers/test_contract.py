@@ -121,6 +121,8 @@ def resolve(value: Any, place: str) -> Any:
                 value = json.loads(value)
             except ValueError:
                 return value
+        if isinstance(value, list) and not key.isdigit():
+            return value  # inside an object that was printed over several lines
         value = value[int(key)] if isinstance(value, list) else value[key]
     return value
 

@@ -67,7 +67,7 @@ WHEN = "was = fuzz.outcome\ndef outcome(*given):\n    if int(Path(sys.argv[3]).r
 
 @pytest.mark.parametrize(
     ("what", "status"),
-    [("while True: pass", -27), ("import os; os.abort()", -6), ("fuzz.Source = None", 0), ("raise SystemError", 1)],
+    [("while True: pass", -27), ("import os; os.abort()", -6), ("fuzz.traces_of = None", 0), ("raise SystemError", 1)],
     ids=["hang", "abort", "broken", "escaped"],
 )
 def test_a_bad_case_is_found(what: str, status: int, tmp_path: Path) -> None:
@@ -77,5 +77,5 @@ def test_a_bad_case_is_found(what: str, status: int, tmp_path: Path) -> None:
 
 
 def test_too_much_memory_is_found(tmp_path: Path) -> None:
-    _, bad = fuzz(7, 1, tmp_path / "place", "fuzz.inputs()\nfuzz.Source = lambda *_, **__: bytes(2 << 30)\n")
+    _, bad = fuzz(7, 1, tmp_path / "place", "fuzz.inputs()\nfuzz.traces_of = lambda *_, **__: bytes(2 << 30)\n")
     assert [(case["case"], case["why"]) for case in bad] == [(7, "MemoryError: ")]
