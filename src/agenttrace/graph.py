@@ -6,7 +6,7 @@ Links of a valid trace point forward in the order of events, so that the order i
 topological and one comparison an edge proves it; traces that break the rule are handled
 too, with their cycles named.
 
-Inside, events are numbers and edges two flat arrays; neighbours are laid out once, when
+Inside, events are numbers and edges two flat lists; neighbours are laid out once, when
 the first question needs them (compressed sparse rows). See ``benchmarks/graph.py``.
 """
 
@@ -16,18 +16,21 @@ from array import array
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
-from itertools import accumulate
-from operator import lt
+from itertools import accumulate, repeat
+from operator import attrgetter, lt
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from agenttrace.errors import MissingExtra, UsageError
-from agenttrace.model import Artifact, DependencyLink, Event, SubtaskUpdate, Trace
+from agenttrace.model import Artifact, DependencyLink, Event, Message, SubtaskUpdate, ToolCall, Trace
 
 if TYPE_CHECKING:
     import networkx as nx
 
 __all__ = ["Edge", "EventGraph"]
 
+_EVENT_ID, _DATA = attrgetter("event_id"), attrgetter("data")
+_SOURCE_ID, _TARGET_ID = attrgetter("source_event_id"), attrgetter("target_event_id")
+_WITHOUT_EDGES = frozenset({Message, ToolCall})
 _ENDED = frozenset({"completed", "failed", "cancelled"})
 
 
@@ -52,20 +55,25 @@ class EventGraph:
 
     def __init__(self, trace: Trace, dep_types: Collection[str] | None = None) -> None:
         self.events = trace.events
-        self._ids = [event.event_id for event in self.events]
-        self._place = place = dict(zip(reversed(self._ids), range(len(self._ids) - 1, -1, -1), strict=True))
+        # Attributes are read by map: a large part of building is this loop, and a loop in C takes half the time.
+        self._ids = list(map(_EVENT_ID, self.events))
+        place: dict[str, int] = dict(zip(self._ids, range(len(self._ids)), strict=True))
+        if len(place) < len(self._ids):  # of events with one id, the first counts
+            place = dict(zip(reversed(self._ids), range(len(self._ids) - 1, -1, -1), strict=True))
+        self._place = place
         links = trace.dependency_links if dep_types is None else [link for link in trace.dependency_links if link.dep_type in dep_types]
-        sources = [place.get(link.source_event_id, -1) for link in links]
-        targets = [place.get(link.target_event_id, -1) for link in links]
+        sources = list(map(place.get, map(_SOURCE_ID, links), repeat(-1)))
+        targets = list(map(place.get, map(_TARGET_ID, links), repeat(-1)))
         if -1 in sources or -1 in targets:
             whole = [index for index in range(len(links)) if sources[index] >= 0 <= targets[index]]
-            links, sources, targets = ([side[index] for index in whole] for side in (links, sources, targets))  # type: ignore[assignment]
-        fields = [edge for edge in _field_edges(self.events, place) if dep_types is None or edge[2] in dep_types]
+            links, sources, targets = ([side[index] for index in whole] for side in (links, sources, targets))
+        plain = set(map(type, map(_DATA, self.events))) <= _WITHOUT_EDGES
+        fields = [] if plain else [edge for edge in _field_edges(self.events, place) if dep_types is None or edge[2] in dep_types]
         # Per edge: its link, or the type of an edge that a field holds.
         self._facts: list[DependencyLink | str] = [*links, *(dep_type for _, _, dep_type in fields)]
         sources += [start for start, _, _ in fields]
         targets += [end for _, end, _ in fields]
-        self._net = _Net(len(self._ids), array("q", sources), array("q", targets))
+        self._net = _Net(len(self._ids), sources, targets)
 
     def __len__(self) -> int:
         return len(self.events)
@@ -128,7 +136,7 @@ class EventGraph:
         net = self._net
         inside = [index for index in range(len(net.sources)) if net.sources[index] in new and net.targets[index] in new]
         part._facts = [self._facts[index] for index in inside]  # noqa: SLF001
-        starts, ends = (array("q", [new[side[index]] for index in inside]) for side in (net.sources, net.targets))
+        starts, ends = ([new[side[index]] for index in inside] for side in (net.sources, net.targets))
         part._net = _Net(len(wanted), starts, ends)  # noqa: SLF001
         return part
 
@@ -168,7 +176,7 @@ class EventGraph:
         net = self._net
         if dep_types is not None:
             kept = [index for index, fact in enumerate(self._facts) if _type_of(fact) in dep_types]
-            net = _Net(net.count, *(array("q", [side[index] for index in kept]) for side in (net.sources, net.targets)))
+            net = _Net(net.count, *([side[index] for index in kept] for side in (net.sources, net.targets)))
         return [self._ids[node] for node in sorted(net.reach(self._index(event_id), backwards=backwards))]
 
     def _order(self) -> Sequence[int]:
@@ -181,9 +189,9 @@ class EventGraph:
 
 
 class _Net:
-    """Numbered nodes and two flat arrays of edges; neighbours are laid out when they are first asked for."""
+    """Numbered nodes and two flat lists of edges; neighbours are laid out when they are first asked for."""
 
-    def __init__(self, count: int, sources: array[int], targets: array[int]) -> None:
+    def __init__(self, count: int, sources: list[int], targets: list[int]) -> None:
         self.count = count
         self.sources = sources
         self.targets = targets
@@ -268,7 +276,7 @@ def _type_of(fact: DependencyLink | str) -> str:
     return fact if isinstance(fact, str) else fact.dep_type
 
 
-def _rows(count: int, keys: array[int], values: array[int]) -> tuple[list[int], array[int]]:
+def _rows(count: int, keys: list[int], values: list[int]) -> tuple[list[int], array[int]]:
     """``values`` grouped by ``keys``: where the row of each key starts, and the rows one behind the other."""
     sizes = [0] * (count + 1)
     for key in keys:
