@@ -66,7 +66,8 @@ class EventGraph:
         targets = list(map(place.get, map(_TARGET_ID, links), repeat(-1)))
         if -1 in sources or -1 in targets:
             whole = [index for index in range(len(links)) if sources[index] >= 0 <= targets[index]]
-            links, sources, targets = ([side[index] for index in whole] for side in (links, sources, targets))
+            links = [links[index] for index in whole]
+            sources, targets = ([side[index] for index in whole] for side in (sources, targets))
         plain = set(map(type, map(_DATA, self.events))) <= _WITHOUT_EDGES
         fields = [] if plain else [edge for edge in _field_edges(self.events, place) if dep_types is None or edge[2] in dep_types]
         # Per edge: its link, or the type of an edge that a field holds.
