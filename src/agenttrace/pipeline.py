@@ -22,7 +22,7 @@ from agenttrace.fidelity import unmapped_leaves
 from agenttrace.formats import Format, get_format, recognise, verdicts
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
-from agenttrace.sources import Source, walk
+from agenttrace.sources import Source, children
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor, Future
@@ -157,13 +157,24 @@ def find_inputs(
         if not source.is_folder or _claimed_whole(source, format):
             sources.append(source)
             continue
-        inside = [file for file in walk(source, unlisted) if not file.name.endswith(codec.NOTES_SUFFIX)]
+        inside = list(_inside(source, format, unlisted))
         if not inside:
             raise unlisted[0] if unlisted else ReadError("empty", str(path), None, "the folder holds no files", "check the path")
         sources += inside
     if errors is None and unlisted:
         raise unlisted[0]
     return sources
+
+
+def _inside(folder: Source, format: str, errors: list[ReadError], within: str = "") -> Iterator[Source]:  # noqa: A002 - as in read
+    """The inputs in a folder: its files, then each folder in it, whole or as its inputs."""
+    files, folders = children(folder, errors, within)
+    yield from (file for file in files if not file.name.endswith(codec.NOTES_SUFFIX))
+    for inner in folders:
+        if _claimed_whole(inner, format):
+            yield inner
+        else:
+            yield from _inside(inner, format, errors, f"{inner.name}/")
 
 
 def _claimed_whole(folder: Source, format: str) -> bool:  # noqa: A002 - as in read

@@ -311,8 +311,8 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
         except json.JSONDecodeError:
             rest = text[position:]
             value, cut = close_truncated(rest, decoder) if rest[0] in "{[" else (None, None)
-            if cut is not None and not value and not values:
-                break  # nothing whole behind the first bracket: text that begins with one
+            if cut is not None and not value and not values and _BRACKETED.match(rest):
+                break
             if cut is not None:
                 values.append(value)
                 repairs.append(cut)
@@ -331,6 +331,7 @@ def parse_text(data: bytes) -> tuple[list[Any], list[Repair]]:
     return [json_safe(value, repairs) for value in values], repairs
 
 
+_BRACKETED = re.compile(r'[\[{]\s*[^\s"{}\[\],]+[\s,\]}:]')  # text in brackets, as log lines begin: no value that JSON knows stands there
 _KEY_END = re.compile(rb'(?<!\\)(?:\\\\)*"\s*:')
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{},:]|[^\s\[\]{},:"]+', re.DOTALL)
 _DEEPEST = 900

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from agenttrace import compression
 from agenttrace.errors import ReadError
 
-__all__ = ["Source", "decode_text", "shown_path", "walk"]
+__all__ = ["Source", "children", "decode_text", "shown_path", "walk"]
 
 HEAD_BYTES = 1 << 16
 
@@ -166,20 +166,27 @@ def shown_path(path: str | os.PathLike[str]) -> str:
     return os.fspath(path).encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def walk(folder: Source, errors: list[ReadError]) -> Iterator[Source]:
-    """The regular files below a folder, in sorted order; links to folders and hidden names are passed over.
+def children(folder: Source, errors: list[ReadError], within: str = "") -> tuple[list[Source], list[Source]]:
+    """The regular files and the folders in a folder, in sorted order; links to folders and hidden names are passed over.
 
-    Names are relative to the folder. Folders that cannot be listed go to ``errors``.
+    Their names are relative to the folder whose name for this one is ``within``. One that cannot be listed goes to ``errors``.
     """
-    top = folder.path or Path()
-    for base, folders, files in os.walk(
-        top, onerror=lambda error: errors.append(_not_readable(str(error.filename), error)), followlinks=False
-    ):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(files):
-            path = Path(base, name)
-            if not name.startswith(".") and path.is_file():
-                yield Source(path.relative_to(top).as_posix(), path=path)
+    try:
+        with os.scandir(folder.path or ".") as listed:
+            entries = sorted((entry for entry in listed if not entry.name.startswith(".")), key=lambda entry: entry.name)
+    except OSError as error:
+        errors.append(_not_readable(str(error.filename), error))
+        return [], []
+    files = [Source(within + entry.name, path=Path(entry.path)) for entry in entries if entry.is_file()]
+    return files, [Source(within + entry.name, path=Path(entry.path)) for entry in entries if entry.is_dir(follow_symlinks=False)]
+
+
+def walk(folder: Source, errors: list[ReadError], within: str = "") -> Iterator[Source]:
+    """The regular files below a folder: its own, then those of each folder in it. Names as in :func:`children`."""
+    files, folders = children(folder, errors, within)
+    yield from files
+    for inner in folders:
+        yield from walk(inner, errors, f"{inner.name}/")
 
 
 def decode_text(data: bytes) -> tuple[str, str, str | None]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
@@ -22,13 +23,13 @@ from agenttrace.readers.autogen.console_team import fill_summary
 from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.core_events import fill_core_run
 from agenttrace.readers.autogen.dumps import fill, fill_chat_result_facts, keep_rest
-from agenttrace.readers.autogen.run_parts import Part, parts_of
+from agenttrace.readers.autogen.run_parts import Part, is_part, parts_of
 from agenttrace.readers.autogen.runtime_log import fill_session
 from agenttrace.readers.autogen.saved import Saved
 from agenttrace.readers.autogen.state import Entry, Team, add_state, key_of_record
 from agenttrace.readers.autogen.transcripts import shown_key
 from agenttrace.salvage import look
-from agenttrace.sources import Source
+from agenttrace.sources import Source, walk
 
 __all__ = ["read_folder", "sniff_folder"]
 
@@ -50,14 +51,16 @@ class _Run:
 
 
 def sniff_folder(folder: Source, sniff: Callable[[Source], Match | None]) -> Match | None:
-    """Claims a folder in which several files hold one run, unless other structured files lie there, too."""
-    files = folder.files
-    if not 2 <= len(files) <= _MOST_FILES or folder.size > _LARGEST:
+    """Claims a folder in which several files hold one run, unless other data or runs of their own lie in it, too."""
+    if len(list(islice(walk(folder, []), _MOST_FILES + 1))) > _MOST_FILES or folder.size > _LARGEST:
         return None
-    runs, others = _runs(folder, sniff, Notes(counting=False))
-    if any(is_structured for _, is_structured in others) or not any(len(run.files) > 1 for run in runs):
-        return None
-    return Match("run_folder", "certain", "files of one run: " + ", ".join(sorted(next(run.files for run in runs if len(run.files) > 1))))
+    for file in folder.files:  # what is no log of AutoGen may be one of another framework
+        if _is_structured(file) and not _is_run(file, sniff):
+            return None
+    runs, _ = _runs(folder, sniff, Notes(counting=False))
+    shared = next((run.files for run in runs if len(run.files) > 1), None)
+    below = any(all("/" in name for name in run.files) for run in runs)  # then the folders inside are the runs
+    return None if shared is None or below else Match("run_folder", "certain", f"files of one run: {', '.join(sorted(shared))}")
 
 
 def read_folder(
@@ -65,7 +68,7 @@ def read_folder(
 ) -> Iterator[Trace]:
     """A trace for each run whose files lie in a folder."""
     runs, others = _runs(folder, sniff, notes)
-    for name, _ in others:
+    for name in others:
         notes.add("unreadable", f"{name}#", "no log of AutoGen")
     for number, run in enumerate(runs, 1):
         builder = new_builder(number)
@@ -74,10 +77,10 @@ def read_folder(
         yield builder.build()
 
 
-def _runs(folder: Source, sniff: Callable[[Source], Match | None], notes: Notes) -> tuple[list[_Run], list[tuple[str, bool]]]:
-    """The runs in a folder, and the files that hold none, with whether they are structured data."""
+def _runs(folder: Source, sniff: Callable[[Source], Match | None], notes: Notes) -> tuple[list[_Run], list[str]]:
+    """The runs in a folder, and the files that hold none."""
     parts: list[Part] = []
-    others: list[tuple[str, bool]] = []
+    others: list[str] = []
     for file in folder.files:
         inner = Notes(counting=notes.counting)
         try:
@@ -88,7 +91,7 @@ def _runs(folder: Source, sniff: Callable[[Source], Match | None], notes: Notes)
         if found:
             notes.absorb(inner, file.name)
         else:
-            others.append((file.name, _is_structured(file)))
+            others.append(file.name)
         parts += found
     runs: list[_Run] = []
     for part in sorted(parts, key=lambda part: part.rank):
@@ -103,6 +106,13 @@ def _is_structured(file: Source) -> bool:
     """Whether a file is data in which another framework's log may lie."""
     try:
         return look(file).kind in ("json", "jsonl") or file.head.startswith(b"SQLite format 3\0")
+    except ReadError:
+        return False
+
+
+def _is_run(file: Source, sniff: Callable[[Source], Match | None]) -> bool:
+    try:
+        return (match := sniff(file)) is not None and is_part(match)
     except ReadError:
         return False
 

@@ -20,7 +20,7 @@ from agenttrace.readers.autogen.transcripts import said_by
 from agenttrace.salvage import document, look, records
 from agenttrace.sources import Source, decode_text
 
-__all__ = ["Part", "parts_of"]
+__all__ = ["Part", "is_part", "parts_of"]
 
 # The order in which logs are the fullest account of a run.
 _TEAM = ("core_events", "team_state", "agent_state", "task_result", "messages", "response", "model_context", "console_team")
@@ -73,10 +73,15 @@ def _contains(whole: list[str], part: list[str]) -> bool:
     return all(text in rest for text in part)
 
 
+def is_part(match: Match) -> bool:
+    """Whether logs of a variant may be part of a run that other files hold, too."""
+    return match.level != "possible" and match.variant in (*_TEAM, *_CHAT)
+
+
 def parts_of(file: Source, match: Match, notes: Notes) -> list[Part]:
     """The runs, or the part of one, that a file holds; empty when its variant is never part of a folder's run."""
     variant = match.variant
-    if variant not in (*_TEAM, *_CHAT):
+    if not is_part(match):
         return []
     if variant == "core_events":
         return [_core_part(file.name, lines) for lines in runs(core_lines(file, notes))]
