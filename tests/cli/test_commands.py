@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -156,6 +158,41 @@ def test_doctor_says_why_a_file_is_refused(tmp_path: Path) -> None:
     (finding,) = json.loads(done.stdout)
     assert (finding["kind"], finding["keys"], finding["format"]) == ("json", ["name", "version"], None)
     assert {reader["name"] for reader in finding["readers"]} >= {"agenttrace", "autogen"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("why.txt", b"RuntimeError('No more replies')\n", "the text of an exception, RuntimeError(\u2026)"),
+        (
+            "trace.txt",
+            b'Traceback (most recent call last):\n  File "x.py", line 1\nValueError: no\n',
+            "the traceback of an error, not a log",
+        ),
+        ("it.txt", b"Duck(name='Emma', age=3)", "a printed Python object Duck(\u2026)"),
+        ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "a PNG picture"),
+        ("a.pkl", b"\x80\x04\x95" + bytes(range(32)) * 9, "a Python pickle, which is never loaded"),
+        ("notes.md", b"# Title\n\nSome words.\n", "a Markdown document, not a log"),
+        ("rows.csv", b"a,b,c\n1,2,3\n4,5,6\n", "a table of comma-separated values, not a log"),
+        ("b.ipynb", b'{"cells": [{"cell_type": "code", "outputs": []}], "nbformat": 4}', "none of its outputs shows a run"),
+        ("list.json", b"[[1, 2], 3]", "a list of 2, the first a list of 2, the first a single int"),
+        ("words.txt", b"nothing in particular\n", "no line has the form of a known log"),
+    ],
+)
+def test_doctor_says_what_a_refused_file_is(name: str, content: bytes, said: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    done = run("doctor", tmp_path / name, "--json")
+    (finding,) = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert finding["verdict"].startswith("no reader recognises it: ")
+    assert said in finding["verdict"]
+
+
+def test_doctor_names_the_tables_of_a_database_that_is_no_log(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as made:
+        made.executescript("CREATE TABLE orders (x); CREATE TABLE goods (y);")
+    (finding,) = json.loads(run("doctor", tmp_path / "shop.db", "--json").stdout)
+    assert 'the tables "goods", "orders"' in finding["verdict"]
 
 
 def test_doctor_without_anything_readable() -> None:

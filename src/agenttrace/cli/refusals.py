@@ -21,8 +21,8 @@ _KINDS_OF_BYTES = (
     (b"PK\x03\x04", "a ZIP archive (unpack it, and name what is inside)"),
     (b"PAR1", "a Parquet file"),
     (b"\x7fELF", "a program"),
-    (b"\x80\x04", "a Python pickle, which is never read: loading it would run what it says"),
-    (b"\x80\x05", "a Python pickle, which is never read: loading it would run what it says"),
+    (b"\x80\x04", "a Python pickle, which is never loaded, since that would run what it says"),
+    (b"\x80\x05", "a Python pickle, which is never loaded, since that would run what it says"),
 )
 _KINDS_OF_TEXT = (
     (re.compile(r"\s*(?:#!.*\n)?(?:from __future__|import |from \w+ import |def |class )"), "Python source"),
@@ -37,6 +37,9 @@ _KINDS_OF_TEXT = (
 
 def what_it_is(source: Source, seen: Look) -> str:
     """One sentence on an input that no reader recognised."""
+    known = next((name for start, name in _KINDS_OF_BYTES if source.head.startswith(start)), None)
+    if known is not None:
+        return f"{known}, not a log"
     if seen.kind == "binary":
         return f"{_binary(source)}; no reader knows it"
     if seen.kind == "repr":
@@ -60,7 +63,7 @@ def what_it_is(source: Source, seen: Look) -> str:
 def _binary(source: Source) -> str:
     if source.head.startswith(b"SQLite format 3\0"):
         return f"a sqlite file with {_tables(source)}"
-    return next((name for start, name in _KINDS_OF_BYTES if source.head.startswith(start)), "binary data")
+    return "binary data"
 
 
 def _tables(source: Source) -> str:
