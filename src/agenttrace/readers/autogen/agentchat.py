@@ -5,8 +5,6 @@ Every record has ``type`` and ``source``. Facts that the code rests on, from
 
 * A chat message is published to the members of the team; agent events (tool events,
   thoughts, selections, chunks) are not delivered to other agents.
-* Who sets the task (``user``, usually) is no member, unless it is a UserProxyAgent,
-  which speaks again or asks for input.
 * One model response is a ThoughtEvent (if any) and then either a
   ToolCallRequestEvent or a chat message with ``models_usage``.
 * A ToolCallSummaryMessage and a HandoffMessage repeat calls and results.
@@ -24,6 +22,8 @@ from agenttrace.builder import EVERYONE, TraceBuilder
 from agenttrace.model import ContentPart, Usage
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.code_runs import CodeRuns
+from agenttrace.readers.autogen.heard import Heard
+from agenttrace.readers.autogen.members import Members
 from agenttrace.readers.autogen.records import (
     BASE,
     CALL,
@@ -55,14 +55,8 @@ class Conversation:
         self._notes = notes
         self._types: list[str] = []
         self._seen_ids: dict[str, Record] = {}
-        self._calls: dict[str, Record] = {}
-        self._results: dict[str, Record] = {}
-        self._texts: list[str] = []
-        self._speakers: set[str] = set()
-        self._opener: str | None = None  # who spoke first, and no longer once others have
-        self._previous: str | None = None
-        self._members: set[str] = set()
-        self._managers: set[str] = set()
+        self._heard = Heard()
+        self.team = Members()
         self._thought_turn: dict[str | None, str] = {}
         self._streams = Streams(notes)
         self._beside = NOTHING_BESIDE  # what the log tells of the record at hand
@@ -92,38 +86,14 @@ class Conversation:
         """Settle what only the end can tell."""
         for stream in self._streams.unfinished():
             self._lost_stream(stream)
-        for outsider in self._outsiders():
+        for outsider in self.team.outsiders():
             self._builder.agent(outsider, participant=False)
         self._code.close()
         self._builder.count_types(Counter(self._types))
 
-    def members(self, names: Iterable[str]) -> None:
-        """Names of agents that the log shows to be in the team; once any are known, nobody else is."""
-        self._members.update(names)
-
-    def _outsiders(self) -> set[str]:
-        """Agents to whom nothing is published: managers that do not speak, and who set the task."""
-        if self._members:
-            return (self._speakers | self._managers) - (self._members - (self._managers - self._speakers))
-        return (self._managers - self._speakers) | ({self._opener} if self._opener is not None else set())
-
-    def _speaks(self, source: str | None, record: Record) -> None:
-        if source is None or source == self._previous:
-            return
-        self._speakers.add(source)
-        if self._previous is None:
-            self._opener = source if record.get("models_usage") is None else None  # no model sets a task
-        elif source == self._opener:
-            self._opener = None
-        self._previous = source
-
-    def manages(self, manager: str) -> None:
-        """An agent that decides who speaks: no participant unless it speaks itself."""
-        self._managers.add(manager)
-
     def has_result(self, call_id: str) -> bool:
         """Whether a result of that call came."""
-        return call_id in self._results
+        return call_id in self._heard.results
 
     def count(self, copies: Iterable[Any]) -> None:
         """Count the types of records that are copies of others and give no events."""
@@ -183,8 +153,8 @@ class Conversation:
             if rest is not None:
                 return self._chat(record, ref, source)
             turn = turn or identity or f"turn:{ref}"
-        self._texts.append(content)
-        self._speaks(source, record)
+        self._heard.texts.append(content)
+        self.team.speaks(source, record)
         holders = beside.holders
         return self._builder.message(
             source,
@@ -205,7 +175,7 @@ class Conversation:
         receivers = {"receivers": ()} if event else self._hearers(source)
         content, metadata = self._content(record.get("content")), metadata_of(record)
         if not event:
-            self._speaks(source, record)
+            self.team.speaks(source, record)
         if record.get("format_string"):
             metadata["format_string"] = record["format_string"]
         return self._builder.message(
@@ -230,13 +200,13 @@ class Conversation:
         target = record.get("target")
         metadata = metadata_of(record)
         if context := record.get("context"):
-            if self._repeats(context):
+            if self._heard.repeats(context):
                 self._notes.add("copy", f"{ref}/context", "the calls and results that the handed-over context repeats")
             else:
                 metadata["context"] = context
-        self._speaks(source, record)
+        self.team.speaks(source, record)
         if isinstance(target, str):
-            self._speakers.add(target)
+            self.team.addressed(target)
         return self._builder.message(
             source,
             self._content(record.get("content")),
@@ -249,7 +219,7 @@ class Conversation:
     def _summary(self, record: Record, ref: str, source: str | None) -> str:
         calls, results = record.get("tool_calls") or (), record.get("results") or ()
         if calls or results:
-            if self._known(calls) and self._known(results):
+            if self._heard.knows(calls) and self._heard.knows(results):
                 self._notes.add("copy", ref, f"calls ({len(calls)}) and results ({len(results)}) that the summary repeats")
             else:
                 self._request({"content": list(calls)}, f"{ref}/tool_calls", source)
@@ -271,8 +241,9 @@ class Conversation:
         content = record.get("content")
         chosen = [name for name in content if isinstance(name, str)] if isinstance(content, list) else []
         if source is not None:
-            self._managers.add(source)
-        self._speakers.update(chosen)
+            self.team.manages(source)
+        for name in chosen:
+            self.team.addressed(name)
         return self._builder.message(
             source,
             None if chosen and len(chosen) == len(content or ()) else self._content(content),
@@ -286,7 +257,7 @@ class Conversation:
         metadata = metadata_of(record)
         if source is not None:
             self._builder.agent(source, role="user")
-            self._opener = None if source == self._opener else self._opener
+            self.team.answers(source)
         if record.get("request_id") is not None:
             metadata["request_id"] = record["request_id"]
         return self._builder.message(
@@ -314,7 +285,7 @@ class Conversation:
                 continue
             call_id = text_of(call.get("id"))
             if call_id is not None:
-                self._calls[call_id] = call
+                self._heard.calls[call_id] = call
             if not call.keys() <= CALL:
                 extra = {**(extra or {}), "call": {key: value for key, value in call.items() if key not in CALL}}
             made = self._builder.call(
@@ -358,10 +329,10 @@ class Conversation:
             if call_id is None:
                 call_id = f"unnamed:{where}/{index}"
                 self._notes.add("made_up", f"{where}/{index}", f"tool_call_id {call_id}: the result names no call")
-            self._results[call_id] = item
+            self._heard.results[call_id] = item
             if not item.keys() <= RESULT or not (item.get("is_error") is None or type(item["is_error"]) is bool):
                 extra["result"] = {key: value for key, value in item.items() if key not in ("content", "name", "call_id")}
-            if (name := item.get("name")) is not None and self._calls.get(call_id, item).get("name") != name:
+            if (name := item.get("name")) is not None and self._heard.calls.get(call_id, item).get("name") != name:
                 extra["result_name"] = name
             event_id = self._builder.result(
                 call_id,
@@ -453,36 +424,8 @@ class Conversation:
 
     def _content(self, content: Any) -> str | tuple[ContentPart, ...] | None:
         if isinstance(content, str):
-            self._texts.append(content)
+            self._heard.texts.append(content)
         return content_of(content)
-
-    def _repeats(self, context: Any) -> bool:
-        """Whether the messages of a handed-over context hold nothing but known calls, results and texts."""
-        if not isinstance(context, list):
-            return False
-        texts = set(self._texts)
-        for message in context:
-            content = message.get("content") if isinstance(message, dict) else None
-            thought = message.get("thought") if isinstance(message, dict) else None
-            if thought and thought not in texts:
-                return False
-            if isinstance(content, str) and content in texts:
-                continue
-            if not isinstance(content, list):
-                return False
-            if not self._known(content):
-                return False
-        return True
-
-    def _known(self, items: Any) -> bool:
-        """Whether calls and results are those that their ids had before, word for word."""
-        if not isinstance(items, list | tuple):
-            return False
-        for item in items:
-            name = item.get("call_id", item.get("id")) if isinstance(item, dict) else None
-            if not isinstance(name, str) or item not in (self._calls.get(name), self._results.get(name)):
-                return False
-        return True
 
     def _keep_whole(self, ref: str, value: Any) -> None:
         if value == {} or value is None:

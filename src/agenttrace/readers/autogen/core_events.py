@@ -43,7 +43,7 @@ def fill_core_run(
 ) -> None:
     """Fill a builder from the lines of one run; ``saved`` is its conversation in other files, ``members`` its team there."""
     run = _Run(builder, notes, lines, saved or Saved([]))
-    run.conversation.members(members)
+    run.conversation.team.add(members)
     for line in lines:
         run.add(line)
     run.close()
@@ -237,7 +237,7 @@ class _Run:
             return
         line, manager, agent = self._asked
         self._asked = None
-        self.conversation.manages(manager)
+        self.conversation.team.manages(manager)
         selects = following is not None and following.get("type") == "SelectSpeakerEvent" and following.get("source") == manager
         if self._chosen.pop(manager, None) == agent or (selects and following is not None and following.get("content") == [agent]):
             self._copies["requests to speak that a selection already tells"] += 1

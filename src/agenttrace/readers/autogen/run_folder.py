@@ -145,7 +145,7 @@ def _fill_team(builder: TraceBuilder, notes: Notes, run: _Run) -> None:
         return
     conversation = ModelContext(builder, notes)
     conversation.count(team.copied)
-    conversation.members(team.members)
+    conversation.team.add(team.members)
     conversation.add_held(team.entries)
 
 

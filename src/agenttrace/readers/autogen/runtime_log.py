@@ -20,13 +20,13 @@ from typing import Any, NamedTuple
 import orjson
 
 from agenttrace.builder import TraceBuilder
-from agenttrace.model import Lifecycle, ToolDescription, Usage
+from agenttrace.model import Lifecycle, ToolDescription
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.chat import Dialogue
 from agenttrace.readers.autogen.chat_lists import ChatList, Item, Told, key_of
 from agenttrace.readers.autogen.records import text_of
+from agenttrace.readers.autogen.runtime_answers import answer_in, is_tool, models_of, usage_of_answer
 from agenttrace.readers.autogen.runtime_rows import Row, Session, decoded
-from agenttrace.reprs import parse_repr
 from agenttrace.times import parse_time
 
 __all__ = ["fill_session"]
@@ -150,7 +150,7 @@ class _Conversation:
                 fields[field_name] = config.pop(key)
         if "system_prompt" in fields:
             self._known.add(key_of({"content": fields["system_prompt"]}))
-        models = set(_models(config.get("llm_config")))
+        models = set(models_of(config.get("llm_config")))
         if len(models) == 1:
             fields["model"] = models.pop()
         earlier = self._agents.get(name)
@@ -278,7 +278,7 @@ class _Conversation:
         values = row.values
         agent = text_of(values.get("source_name"))
         response = values.get("response")
-        answer = _answer(response)
+        answer = answer_in(response)
         facts = {name: values[name] for name in _ROW_FACTS if name in values}
         request = self._request(agent, values.get("request"), row.ref)
         if request:
@@ -290,7 +290,7 @@ class _Conversation:
             [],
             timestamp=text_of(values.get("end_time")),
             kind="log",
-            usage=_usage(answer, values.get("cost")),
+            usage=usage_of_answer(answer, values.get("cost")),
             raw_response=response,
             extra={"completion": facts},
         )
@@ -310,7 +310,7 @@ class _Conversation:
             rest["messages"] = new or None
             self._known.update(map(_heard, new))
         tools = rest.get("tools")
-        if agent is not None and isinstance(tools, list) and all(map(_is_tool, tools)):
+        if agent is not None and isinstance(tools, list) and all(map(is_tool, tools)):
             for tool in tools:
                 function = tool["function"]
                 made = ToolDescription(
@@ -385,51 +385,3 @@ def _calls_of(item: Item) -> Iterator[tuple[str, str, Any]]:
         function = call.get("function") if isinstance(call, dict) else None
         if isinstance(function, dict):
             yield str(call.get("id") or ""), str(function.get("name")), decoded(function.get("arguments"))
-
-
-def _models(config: Any) -> list[str]:
-    """The models that an ``llm_config`` names."""
-    listed = config.get("config_list") if isinstance(config, dict) else None
-    return [entry["model"] for entry in listed or () if isinstance(entry, dict) and isinstance(entry.get("model"), str)]
-
-
-def _is_tool(tool: Any) -> bool:
-    function = tool.get("function") if isinstance(tool, dict) and tool.keys() <= {"type", "function"} else None
-    return (
-        isinstance(function, dict)
-        and isinstance(function.get("name"), str)
-        and isinstance(function.get("description"), str | None)
-        and function.keys() <= {"name", "description", "parameters"}
-    )
-
-
-def _answer(response: Any) -> dict[str, Any]:
-    """A model's answer: a JSON object in the tables, a printed ``ChatCompletion`` in the line file; empty when it is neither."""
-    if isinstance(response, str):
-        printed = parse_repr(response)
-        response = printed.value if printed is not None and printed.name is not None else None
-    if not isinstance(response, dict):
-        return {}
-    choices = response.get("choices")
-    first = choices[0] if isinstance(choices, list) and choices else None
-    message = first.get("message") if isinstance(first, dict) else None
-    return {"message": message if isinstance(message, dict) else None, "usage": response.get("usage"), "model": response.get("model")}
-
-
-def _usage(answer: dict[str, Any], cost: Any) -> Usage | None:
-    stated = answer.get("usage")
-    figures = stated if isinstance(stated, dict) else {}
-    prompt, completion = figures.get("prompt_tokens_details"), figures.get("completion_tokens_details")
-    fields = {
-        "prompt_tokens": figures.get("prompt_tokens"),
-        "completion_tokens": figures.get("completion_tokens"),
-        "total_tokens": figures.get("total_tokens"),
-        "cached_tokens": prompt.get("cached_tokens") if isinstance(prompt, dict) else None,
-        "reasoning_tokens": completion.get("reasoning_tokens") if isinstance(completion, dict) else None,
-    }
-    made: dict[str, Any] = {key: value for key, value in fields.items() if type(value) is int}
-    if type(cost) in (int, float):
-        made["cost_usd"] = cost
-    if isinstance(answer.get("model"), str):
-        made["model"] = answer["model"]
-    return Usage(**made) if made else None

@@ -56,7 +56,7 @@ def fill_state(builder: TraceBuilder, notes: Notes, value: Record, at: str) -> N
     add_state(team, builder, notes, value, at)
     conversation = ModelContext(builder, notes)
     conversation.count(team.copied)
-    conversation.members(team.members)
+    conversation.team.add(team.members)
     conversation.add_held(team.entries)
 
 
