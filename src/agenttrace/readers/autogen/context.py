@@ -23,6 +23,7 @@ class Held(Protocol):
     record: Any
     owner: str | None
     holders: list[str]
+    spoken: bool
 
 
 class ModelContext(Conversation):
@@ -46,7 +47,7 @@ class ModelContext(Conversation):
         """Add records of a saved state."""
         for entry in entries:
             self._owner = entry.owner
-            self.add(entry.ref, entry.record, Beside(holders=tuple(entry.holders)) if entry.holders else NOTHING_BESIDE)
+            self.add(entry.ref, entry.record, Beside(tuple(entry.holders), spoken=entry.spoken) if entry.holders else NOTHING_BESIDE)
 
     def _context_system(self, record: Record, ref: str, source: str | None) -> str:
         return self._builder.message(

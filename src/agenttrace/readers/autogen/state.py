@@ -48,6 +48,7 @@ class Entry:
     key: tuple[Any, ...]
     owner: str | None = None
     holders: list[str] = field(default_factory=list)
+    spoken: bool = False  # said to the team, whatever its type: only such messages are buffered for agents
 
 
 def fill_state(builder: TraceBuilder, notes: Notes, value: Record, at: str) -> None:
@@ -145,7 +146,7 @@ class Team:
         buffer = state.get("message_buffer")
         self.lay_over(
             [
-                Entry(f"{at}/message_buffer/{index}", item, key_of_record(item, None), holders=[name])
+                Entry(f"{at}/message_buffer/{index}", item, key_of_record(item, None), holders=[name], spoken=True)
                 for index, item in enumerate(buffer if isinstance(buffer, list) else ())
             ],
             holder=name,
