@@ -81,6 +81,14 @@ class Source:
         """Whether the source is a folder."""
         return self.path is not None and self._raw is None and self.path.is_dir()
 
+    @property
+    def has_write_ahead(self) -> bool:
+        """Whether a sqlite file has changes in a write-ahead file beside it (``NAME-wal``), which are not read."""
+        try:
+            return self.path is not None and os.stat(f"{self.path}-wal").st_size > 0
+        except (OSError, ValueError):
+            return False
+
     @cached_property
     def files(self) -> list[Source]:
         """The regular files below a folder, in order; what cannot be listed is left out."""

@@ -69,7 +69,7 @@ class _Run:
         self._kinds: Counter[str] = Counter()
         self._asked: tuple[CoreLine, str, str] | None = None  # a manager's request to an agent, until the next record
         self._chosen: dict[str, str] = {}
-        self._open_tools: list[tuple[str | None, str, str, Any]] = []
+        self._open_tools: dict[tuple[str, bytes], list[tuple[str | None, str]]] = {}  # agent and call id, by tool and arguments
         self._ran: dict[str, Any] = {}
 
     def _look_ahead(self, line: CoreLine) -> None:
@@ -189,7 +189,8 @@ class _Run:
             return
         for call in content:
             if isinstance(call, dict) and isinstance(call.get("id"), str):
-                self._open_tools.append((text_of(source), call["id"], str(call.get("name")), decoded(call.get("arguments"))))
+                what = (str(call.get("name")), key_of(decoded(call.get("arguments"))))
+                self._open_tools.setdefault(what, []).append((text_of(source), call["id"]))
 
     def _aside(self, payload: Record) -> None:
         """What the start of a run says beside its messages."""
@@ -318,13 +319,13 @@ class _Run:
         """A tool that returned: the outcome of a call that a message asks for, or a call of its own."""
         caller = self._agent(record.get("agent_id"))
         name, arguments, result = text_of(record.get("tool_name")), record.get("arguments"), record.get("result")
-        for asked in self._open_tools:
-            source, call_id, tool, given = asked
-            if tool == name and given == arguments and caller in (None, source):
-                self._open_tools.remove(asked)
-                self._ran[call_id] = result
-                self._copies["tool executions that stand with their calls"] += 1
-                return
+        waiting = self._open_tools.get((str(name), key_of(arguments)), [])
+        asked = next((asked for asked in waiting if caller in (None, asked[0])), None)
+        if asked is not None:
+            waiting.remove(asked)
+            self._ran[asked[1]] = result
+            self._copies["tool executions that stand with their calls"] += 1
+            return
         rest = {key: value for key, value in record.items() if key not in ("type", "tool_name", "arguments", "result", "agent_id")}
         event_id = self._builder.call(caller, name, arguments, executor=caller, source_ref=line.ref, extra=rest or None)
         self._builder.result(f"call_{event_id}", result, status="success", completed_at=line.moment)

@@ -102,17 +102,14 @@ def _parsed(lines: Iterable[bytes], notes: Notes) -> Iterator[CoreLine]:
 
 def _joined(lines: Iterator[CoreLine]) -> Iterator[CoreLine]:
     """Text without a time of its own goes on from the text before it, as in a traceback."""
-    before: CoreLine | None = None
+    said: list[CoreLine] = []
     for line in lines:
-        if before is not None and line.text is not None and line.moment is None:
-            before = before._replace(text=f"{before.text}\n{line.text}")
-            continue
-        if before is not None:
-            yield before
-            before = None
+        if said and (line.text is None or line.moment is not None):
+            yield said[0]._replace(text="\n".join(str(part.text) for part in said))
+            said = []
         if line.text is None:
             yield line
         else:
-            before = line
-    if before is not None:
-        yield before
+            said.append(line)
+    if said:
+        yield said[0]._replace(text="\n".join(str(part.text) for part in said))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -41,6 +42,7 @@ class ModelCalls:
         self._builder = builder
         self._notes = notes
         self._calls: dict[str, ModelCall] = {}
+        self._waiting: dict[tuple[str, str | None], deque[ModelCall]] = {}  # by token counts and agent
         self._answers: dict[bytes, ModelCall] = {}
         self._seen: set[bytes] = set()
         self._known: set[str] = set()
@@ -63,7 +65,8 @@ class ModelCalls:
         if messages := self._new_messages(start, agent, whole.get("messages")):
             facts["messages"] = messages
         usage = (whole.get("prompt_tokens"), whole.get("completion_tokens"))
-        self._calls[line.ref] = ModelCall(line, agent, usage, whole.get("response"), facts)
+        self._calls[line.ref] = call = ModelCall(line, agent, usage, whole.get("response"), facts)
+        self._waiting.setdefault((str(usage), agent), deque()).append(call)
 
     def take_record(self, key: bytes, item: Record) -> None:
         """Take in a record of AgentChat: what it says is known from here on, and it may have come of an answer."""
@@ -75,10 +78,11 @@ class ModelCalls:
         if not isinstance(usage, dict):
             return
         stated = (usage.get("prompt_tokens"), usage.get("completion_tokens"))
-        for call in self._calls.values():
-            if not call.shown and call.usage == stated and call.agent in (None, item.get("source")):
+        source = item.get("source")
+        for agent in (source if isinstance(source, str) else None, None):
+            if waiting := self._waiting.get((str(stated), agent)):
+                self._answers[key] = call = waiting.popleft()
                 call.shown = True
-                self._answers[key] = call
                 return
 
     def answer_for(self, key: bytes) -> ModelCall | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from agenttrace.readers.autogen.console_lines import Line, joined
+from agenttrace.readers.autogen.console_lines import Line
 from agenttrace.readers.autogen.records import Record
 from agenttrace.reprs import parse_repr
 
@@ -39,22 +39,18 @@ def printed_messages(lines: list[Line]) -> list[Printed]:
     found: list[Printed] = []
     if not any(_MESSAGE.match(line.plain) for line in lines):
         return []
-    at = 0
-    while at < len(lines):
-        line = lines[at]
+    for line in lines:
         match = _MESSAGE.match(line.plain)
-        fields, used = _fields(lines[at:], match.end()) if match else ({}, 1)
+        fields = _fields(line.raw.removesuffix("\r"), match.end()) if match else {}
         if fields:
             found.append(Printed(line.ref, fields))
         elif line.plain.strip():
             found.append(Printed(line.ref, {"text": line.plain}))
-        at += used
     return found
 
 
-def _fields(lines: list[Line], start: int) -> tuple[Record, int]:
-    """The fields of the object that begins in the first line, and how many lines it takes (a repr may hold line breaks)."""
-    text = joined(lines[:1])
+def _fields(text: str, start: int) -> Record:
+    """The fields of the object that a line holds."""
     fields: Record = {}
     at = start
     while match := _FIELD.match(text, at):
@@ -63,4 +59,4 @@ def _fields(lines: list[Line], start: int) -> tuple[Record, int]:
             break
         fields[match[1]] = value.value
         at = value.end
-    return fields, 1
+    return fields

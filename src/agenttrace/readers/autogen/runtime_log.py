@@ -14,7 +14,7 @@ several of them, and here they become one. Facts from ``autogen`` 0.2.35:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import orjson
@@ -45,7 +45,16 @@ class _Entry:
     told: Told
     key: tuple[Any, ...]
     passing: bool = False
-    calls: list[tuple[str, str, Any]] = field(default_factory=list)  # id, name and arguments of calls not yet seen to run
+
+
+@dataclass
+class _Call:
+    """A call that a message asks for; ``ran`` once a row shows that it did."""
+
+    entry: _Entry
+    call_id: str
+    name: str
+    ran: bool = False
 
 
 class _Run(NamedTuple):
@@ -77,7 +86,10 @@ class _Conversation:
         self._tools: dict[str, dict[str, ToolDescription]] = {}
         self._agents: dict[str, dict[str, Any]] = {}
         self._seen: dict[str, dict[str, list[Any]]] = {}
-        self._ran: dict[str | None, list[_Run]] = {}
+        self._said: dict[tuple[str | None, tuple[Any, ...]], list[_Entry]] = {}  # by author and text
+        self._passing: dict[tuple[str | None, tuple[Any, ...]], list[_Entry]] = {}
+        self._calls: dict[tuple[tuple[Any, ...], str | None], list[_Call]] = {}  # by arguments and name, and by arguments alone
+        self._ran: dict[tuple[str | None, str], list[_Run]] = {}  # by executor, and the call's id or name
         self._aside: dict[str, list[Any]] = {}
         self._kinds: dict[str, int] = {}
 
@@ -89,7 +101,7 @@ class _Conversation:
         if row.kind in ("event", "function"):
             self._see(row.values)
         if row.kind == "text":
-            self._append(row.ref, {"content": row.values["text"]}, Told(None, [], kind="log"))
+            self._append(row.ref, {"content": "\n".join(row.values["lines"])}, Told(None, [], kind="log"))
         elif row.kind == "agent":
             self._agent(row)
         elif row.kind == "completion":
@@ -108,8 +120,8 @@ class _Conversation:
 
     def close(self) -> None:
         """Hand the conversation over."""
-        for executor, runs in self._ran.items():
-            for run in runs:  # the call returned, but no row shows that anybody received its result
+        for (executor, _), runs in list(self._ran.items()):
+            for run in runs.copy():  # the call returned, but no row shows that anybody received its result
                 self._append(run.ref, _answer_of(run), Told(executor, [], timestamp=run.moment))
         if self._aside:
             self._builder.meta(extra=self._aside)
@@ -204,9 +216,8 @@ class _Conversation:
 
     def _relayed(self, key: tuple[Any, ...], author: str, manager: str | None, receiver: str | None) -> _Entry | None:
         """The message that a manager passes on: the author's last of that text to the manager which the receiver does not have."""
-        for entry in reversed(self._entries):
-            told = entry.told
-            if entry.key == key and told.sender == author and manager in told.receivers and receiver not in told.receivers:
+        for entry in reversed(self._said.get((author, key), ())):
+            if manager in entry.told.receivers and receiver not in entry.told.receivers:
                 return entry
         return None
 
@@ -235,12 +246,13 @@ class _Conversation:
 
     def _taken(self, agent: str | None, key: tuple[Any, ...], ref: str) -> Told | None:
         """What is known of an answer that a later row shows again; the later one stands for it."""
-        for entry in reversed(self._entries):
-            if entry.passing and entry.told.sender == agent and entry.key == key:
-                entry.item, entry.passing = {}, False
-                self._notes.add("copy", entry.ref, f"what {ref} says again")
-                return entry.told
-        return None
+        waiting = self._passing.get((agent, key))
+        if not waiting:
+            return None
+        entry = waiting.pop()
+        entry.item = {}
+        self._notes.add("copy", entry.ref, f"what {ref} says again")
+        return entry.told
 
     def _append(self, ref: str, item: Item, told: Told, *, passing: bool = False) -> _Entry:
         key = key_of(item)
@@ -248,21 +260,27 @@ class _Conversation:
         answers = item.get("tool_responses")
         self._known.update(map(_heard, answers if isinstance(answers, list) else ()))
         self._settle_runs(item, told)
-        entry = _Entry(ref, item, told, key, passing, list(_calls_of(item)))
+        entry = _Entry(ref, item, told, key, passing)
         self._entries.append(entry)
+        (self._passing if passing else self._said).setdefault((told.sender, key), []).append(entry)
+        if not passing:
+            for call_id, name, arguments in _calls_of(item):
+                call = _Call(entry, call_id, name)
+                for known in (name, None):
+                    self._calls.setdefault((key_of(arguments), known), []).append(call)
         return entry
 
     def _settle_runs(self, item: Item, told: Told) -> None:
         """An answer with results: when the functions returned, and what, if the answer says it in other words."""
         answers = item.get("tool_responses") or ([item] if item.get("role") == "function" else [])
         for answer in answers if isinstance(answers, list) else ():
-            for run in [run for run in self._ran.get(told.sender, ()) if isinstance(answer, dict) and _answers(answer, run)]:
-                self._ran[told.sender].remove(run)
+            name = str(answer.get("tool_call_id") or answer.get("name")) if isinstance(answer, dict) else ""
+            if waiting := self._ran.get((told.sender, name)):
+                run = waiting.pop(0)
                 if run.moment is not None:
                     told.completed_at[run.call_id or run.name] = run.moment
                 if not _same_result(run.returns, answer.get("content")):
                     told.extra.setdefault("returns", {})[run.call_id or run.name] = run.returns
-                break
 
     def _other_event(self, row: Row) -> None:
         values = dict(row.values)
@@ -336,17 +354,20 @@ class _Conversation:
         executor, name, moment = text_of(values.get("source_name")), values.get("function_name"), text_of(values.get("timestamp"))
         arguments = decoded(values.get("args"))
         returns = values.get("returns")
-        for entry in reversed(self._entries):
-            for asked in entry.calls:
-                call_id, called, given = asked
-                if given == arguments and name in (None, called) and executor in entry.told.receivers:
-                    entry.calls.remove(asked)
-                    self._ran.setdefault(executor, []).append(_Run(row.ref, call_id, called, moment, returns))
-                    self._notes.add("copy", row.ref, f"the call of {called} that {entry.ref} asks for")
-                    return
+        waiting = self._calls.get((key_of(arguments), name if isinstance(name, str) else None), [])
+        while waiting and waiting[-1].ran:
+            waiting.pop()
+        for call in reversed(waiting):
+            if not call.ran and executor in call.entry.told.receivers:
+                call.ran = True
+                self._ran.setdefault((executor, call.call_id or call.name), []).append(
+                    _Run(row.ref, call.call_id, call.name, moment, returns)
+                )
+                self._notes.add("copy", row.ref, f"the call of {call.name} that {call.entry.ref} asks for")
+                return
         call_id = f"function:{row.ref}"
-        call = {"id": call_id, "type": "function", "function": {"name": name, "arguments": values.get("args")}}
-        self._append(row.ref, {"tool_calls": [call]}, Told(None, []))
+        asked = {"id": call_id, "type": "function", "function": {"name": name, "arguments": values.get("args")}}
+        self._append(row.ref, {"tool_calls": [asked]}, Told(None, []))
         returned = {"tool_call_id": call_id, "role": "tool", "content": returns}
         self._append(row.ref, {"role": "tool", "tool_responses": [returned]}, Told(executor, [], timestamp=moment))
 
@@ -360,10 +381,6 @@ def _answer_of(run: _Run) -> Item:
     if not run.call_id:
         return {"role": "function", "name": run.name, "content": run.returns}
     return {"role": "tool", "tool_responses": [{"tool_call_id": run.call_id, "role": "tool", "content": run.returns}]}
-
-
-def _answers(answer: Item, run: _Run) -> bool:
-    return answer.get("tool_call_id") == run.call_id if run.call_id else answer.get("name") == run.name
 
 
 def _same_result(returns: Any, content: Any) -> bool:

@@ -15,9 +15,11 @@ from __future__ import annotations
 
 import re
 import sqlite3
+from bisect import bisect_right
 from collections.abc import Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import orjson
@@ -44,6 +46,7 @@ _RENAMED = {  # of the line file, as the tables call it
     "event": {"agent_class": "agent_class_name"},
     "function": {"input_args": "args", "agent_class": "agent_class_name"},
 }
+_NEARBY = 64  # sessions that may run at once
 _STARTED = re.compile(r"Started new session with Session ID: ?(.+)")
 
 
@@ -76,10 +79,6 @@ class Session:
             self._last = max(self._last, moment)
         if row.kind == "agent":
             self._agent_ids.add(row.values.get("agent_id"))
-
-    def began(self, moment: str) -> bool:
-        """Whether the session's first dated row is not later than a moment."""
-        return self._first <= moment
 
     def overlaps(self, later: Session) -> bool:
         """Whether the session was still running when a later one began."""
@@ -126,12 +125,12 @@ def table_sessions(source: Source, notes: Notes) -> list[Session]:
 
 def _session_at(sessions: list[Session], moment: str, agent_id: Any) -> Session:
     """The session of a row that names none: the last that had begun, unless only another one that ran then has the agent."""
-    begun = [session for session in sessions if session.began(moment)] or sessions[:1]
-    latest = begun[-1]
-    if not latest.has_agent(agent_id):
-        owners = [session for session in begun[:-1] if session.has_agent(agent_id) and session.overlaps(latest)]
-        return owners[-1] if owners else latest
-    return latest
+    place = max(bisect_right(sessions, moment, key=attrgetter("first")) - 1, 0)
+    latest = sessions[place]
+    if latest.has_agent(agent_id):
+        return latest
+    nearby = sessions[max(place - _NEARBY, 0) : place]
+    return next((session for session in reversed(nearby) if session.has_agent(agent_id) and session.overlaps(latest)), latest)
 
 
 def _by_time(tables: list[list[Row]]) -> list[tuple[str, Row]]:
@@ -173,6 +172,8 @@ def _tables(source: Source, notes: Notes) -> list[list[Row]]:
                 notes.add("salvaged", table, f"{broken}; {len(rows)} rows could be read")
             found.append(rows)
     note_damage(source, notes)
+    if source.has_write_ahead:
+        notes.add("unreadable", None, f"rows in {source.name}-wal beside it; open the file once with sqlite3, which brings them in")
     if failed and not any(found):
         raise ReadError("unparsable", source.label, None, f"no row can be read: {failed}", "`sqlite3 FILE .recover` may help")
     return found
@@ -276,9 +277,9 @@ def _add_line(session: Session, ref: str, text: str, notes: Notes) -> Generator[
         notes.count_source(text)
         last = session.rows[-1] if session.rows else None
         if last is not None and last.kind == "text":
-            last.values["text"] += f"\n{text}"
+            last.values["lines"].append(text)
         else:
-            session.rows.append(Row("text", ref, {"text": text}))
+            session.rows.append(Row("text", ref, {"lines": [text]}))
         return session
     parsed = parse(text.encode("utf-8", "replace"))
     for repair in parsed.repairs:

@@ -34,27 +34,37 @@ def fill_transcript(lines: list[Line], objects: list[Printed], notes: Notes) -> 
 
     An object that repeats what a run printed belongs to that run, any other is a run of its own.
     """
+    taken: set[int] = set()  # places of objects that belong to a run
     if is_chat_console(lines):
         frame = Frame()
         entries = parse_chat(lines, frame, notes)
         said = Counter(text for entry in entries for text in said_by(entry.item)) if objects else Counter()
-        own = [item for item in objects if _is_chat_result(item.value) and not Counter(said_by(item.value["chat_history"])) - said]
-        yield partial(_fill_chat, notes, entries, frame, own)
+        repeats = [
+            place
+            for place, item in enumerate(objects)
+            if _is_chat_result(item.value) and not Counter(said_by(item.value["chat_history"])) - said
+        ]
+        taken.update(repeats)
+        yield partial(_fill_chat, notes, entries, frame, [objects[place] for place in repeats])
     else:
-        own = []
         runs = parse_team(lines) if is_team_console(lines) else _printed_run(objects)
-        own += [item for item in objects if runs and (item.value.keys() == {"text"} if isinstance(item.value, dict) else False)]
+        if runs:
+            taken.update(place for place, item in enumerate(objects) if isinstance(item.value, dict) and item.value.keys() == {"text"})
         for run in runs:
-            keys = set(map(shown_key, (record for _, record in run.records)))
-            shared = [item for item in objects if item not in own and any(shown_key(record) in keys for _, record in _records(item))]
-            own += shared
-            yield partial(_fill_team, notes, run, [item for item in shared if not is_team_record(item.value)])
-    rest = [item for item in objects if item not in own]
+            keys = {shown_key(record) for _, record in run.records}
+            shared = [
+                place
+                for place, item in enumerate(objects)
+                if place not in taken and any(shown_key(record) in keys for _, record in _records(item))
+            ]
+            taken.update(shared)
+            yield partial(_fill_team, notes, run, [objects[place] for place in shared if not is_team_record(objects[place].value)])
+    rest = [item for place, item in enumerate(objects) if place not in taken]
     for item in rest:
         match = classify(item.value)
         if match is not None:
             yield partial(_fill_object, notes, match.variant, item)
-    if not own and not rest and not is_transcript(lines):
+    if not taken and not rest and not is_transcript(lines):
         yield partial(_fill_text, notes, lines)
 
 
