@@ -112,7 +112,9 @@ def log_table(folder: Path) -> None:
         path, out = folder / name, folder / f"{name}.json"
         write(path, size)
         (trace,) = pipeline.read(path)
-        run = {checked: partial(convert_file, path, out, check=checked == "checked") for checked in ("plain", "checked")}
+        run: dict[str, Callable[[], object]] = {
+            checked: partial(convert_file, path, out, check=checked == "checked") for checked in ("plain", "checked")
+        }
         found = medians(run, 5, (out,))
         megabytes = path.stat().st_size / 1e6
         print(
