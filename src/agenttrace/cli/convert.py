@@ -14,7 +14,7 @@ import orjson
 
 from agenttrace import codec, compression, pipeline
 from agenttrace.atomic import make_folder, open_atomic, write_atomic
-from agenttrace.cli.output import common_options, complete_format, fail, print_json, progress, say
+from agenttrace.cli.output import common_options, fail, format_option, print_json, progress, say
 from agenttrace.errors import ReadError, UsageError, WriteError
 from agenttrace.formats import get_format
 from agenttrace.notes import Note
@@ -33,14 +33,7 @@ _SHOWN = 10  # damaged places told per input; --notes has all
     metavar="OUT",
     help="A folder, NAME.json (one trace) or NAME.jsonl (a line each), with .gz or .zst; default stdout.",
 )
-@click.option(
-    "--from",
-    "format_",
-    default="auto",
-    metavar="NAME",
-    shell_complete=complete_format,
-    help="The format of the inputs; default: recognise it.",
-)
+@format_option
 @click.option(
     "--notes",
     "notes_path",

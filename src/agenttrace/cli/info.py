@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from agenttrace.cli.output import common_options, complete_format, fail, print_json, progress, say, table
+from agenttrace.cli.output import common_options, fail, format_option, print_json, progress, say, table
 from agenttrace.errors import AgentTraceError
 from agenttrace.model import Event, Trace
 from agenttrace.notes import Notes
@@ -20,14 +20,7 @@ _ORIGINS = ("explicit", "derived", "inferred")
 
 @click.command("info")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT…")
-@click.option(
-    "--from",
-    "format_",
-    default="auto",
-    metavar="NAME",
-    shell_complete=complete_format,
-    help="The format of the inputs; default: recognise it.",
-)
+@format_option
 @common_options
 def command(*, inputs: tuple[str, ...], format_: str, as_json: bool, quiet: bool) -> int:
     """Say what is in logs of any known format: agents, events, links, outcome, times.

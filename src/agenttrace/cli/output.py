@@ -145,6 +145,12 @@ def common_options(function: Any) -> Any:
     return click.option("-q", "--quiet", is_flag=True, help="Leave out tables, summaries and warnings; errors are always told.")(function)
 
 
+def format_option(function: Any) -> Any:
+    """``--from``, for commands that read logs."""
+    text = "The format of the inputs; default: recognise it."
+    return click.option("--from", "format_", default="auto", metavar="NAME", shell_complete=complete_format, help=text)(function)
+
+
 def describe(event: Event) -> tuple[Any, ...]:
     """An event as a row: time, agent, what, to, status, text. Long texts are cut."""
     data = event.data

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from agenttrace.cli.output import common_options, complete_format, describe, fail, table
+from agenttrace.cli.output import common_options, describe, fail, format_option, table
 from agenttrace.codec import encode_value
 from agenttrace.errors import AgentTraceError, UsageError
 from agenttrace.notes import Notes
@@ -16,7 +16,7 @@ from agenttrace.query import EVENT_TYPES, select
 
 @click.command("query")
 @click.argument("inputs", nargs=-1, required=True, type=click.Path(readable=False), metavar="INPUT…")
-@click.option("--from", "format_", default="auto", metavar="NAME", shell_complete=complete_format, help="The format of the inputs.")
+@format_option
 @click.option("--agent", metavar="ID", help="Acted, sent, received, called, executed, or was assigned.")
 @click.option("--type", "type_", type=click.Choice(EVENT_TYPES), help="The kind of event.")
 @click.option("--tool", metavar="NAME", help="Calls of this tool.")

@@ -17,7 +17,7 @@ import orjson
 from agenttrace.model import Usage
 from agenttrace.notes import Notes
 
-__all__ = ["ChatList", "Item", "Told", "key_of", "merge_lists", "owner_of"]
+__all__ = ["ChatList", "Item", "Told", "ToldItem", "key_of", "merge_lists", "owner_of", "told_list"]
 
 
 Item = dict[str, Any]
@@ -40,6 +40,15 @@ class Told:
     raw_response: Any = None
     metadata: dict[str, Any] = field(default_factory=dict)
     extra: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class ToldItem:
+    """A message with its place and what the log tells of it."""
+
+    ref: str
+    item: Item
+    told: Told
 
 
 @dataclass
@@ -68,6 +77,12 @@ class ChatList:
         """The speakers' names, in order of appearance."""
         names = (item.get("name") for item in self.items if isinstance(item, dict) and item.get("role") != "function")
         return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def told_list(entries: list[ToldItem]) -> ChatList:
+    """The messages of a log that tells of each who sent and received it."""
+    told = {index: entry.told for index, entry in enumerate(entries)}
+    return ChatList([entry.item for entry in entries], "", told=told, places=[entry.ref for entry in entries])
 
 
 def owner_of(lists: dict[str, list[Any]]) -> str | None:

@@ -20,10 +20,10 @@ from typing import Any
 from agenttrace.builder import TraceBuilder
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.chat import Dialogue
-from agenttrace.readers.autogen.chat_lists import ChatList, Item, Told
+from agenttrace.readers.autogen.chat_lists import Item, Told, ToldItem, told_list
 from agenttrace.readers.autogen.console_lines import Frame, Line, joined
 
-__all__ = ["ChatEntry", "fill_chat_console", "is_chat_console", "parse_chat"]
+__all__ = ["fill_chat_console", "is_chat_console", "parse_chat"]
 
 _RULE = "-" * 80
 _HEADER = re.compile(r"(?P<sender>\S(?:.{0,200}?\S)?) \(to (?P<receiver>[^()\n]{1,200})\):")
@@ -35,38 +35,22 @@ _NO_ID = ("No id found", "No tool call id found")
 _NO_ARGUMENTS = "(No arguments found)"
 
 
-@dataclass
-class ChatEntry:
-    """One message of a transcript, or text that stands between messages."""
-
-    ref: str
-    item: Item
-    told: Told
-
-
 def is_chat_console(lines: list[Line]) -> bool:
     """Whether the lines hold a header and, somewhere behind it, a rule."""
     start = next((index for index in range(len(lines)) if _header(lines, index)), None)
     return start is not None and any(lines[index].plain.rstrip() == _RULE for index in range(start, len(lines)))
 
 
-def fill_chat_console(builder: TraceBuilder, notes: Notes, entries: list[ChatEntry]) -> None:
+def fill_chat_console(builder: TraceBuilder, notes: Notes, entries: list[ToldItem]) -> None:
     """Fill a builder from the messages of a transcript."""
     for entry in entries:
         notes.count_source(entry.item)
     dialogue = Dialogue(builder, notes)
-    dialogue.add(
-        ChatList(
-            [entry.item for entry in entries],
-            "",
-            told={index: entry.told for index, entry in enumerate(entries)},
-            places=[entry.ref for entry in entries],
-        )
-    )
+    dialogue.add(told_list(entries))
     dialogue.close()
 
 
-def parse_chat(lines: list[Line], frame: Frame, notes: Notes) -> list[ChatEntry]:
+def parse_chat(lines: list[Line], frame: Frame, notes: Notes) -> list[ToldItem]:
     """The messages of a transcript, and as log entries what else was printed."""
     return _Transcript(lines, frame, notes).parse()
 
@@ -83,10 +67,10 @@ class _Transcript:
     lines: list[Line]
     frame: Frame
     notes: Notes
-    entries: list[ChatEntry] = field(default_factory=list)
+    entries: list[ToldItem] = field(default_factory=list)
     between: list[Line] = field(default_factory=list)
 
-    def parse(self) -> list[ChatEntry]:
+    def parse(self) -> list[ToldItem]:
         """Go through the lines from header to rule."""
         at = 0
         while at < len(self.lines):
@@ -117,7 +101,7 @@ class _Transcript:
         sender, receiver = header.group("sender", "receiver")
         for item in self._items(body):
             item["name"] = sender if item.get("role") != "function" else item["name"]
-            self.entries.append(ChatEntry(self.lines[at].ref, item, Told(sender, [receiver])))
+            self.entries.append(ToldItem(self.lines[at].ref, item, Told(sender, [receiver])))
         return end + 1
 
     def _end(self, start: int) -> int:
@@ -185,14 +169,14 @@ class _Transcript:
         )
         if manager is not None:
             self.notes.add("derived", line.ref, f"sender {manager}: the manager that received the message before")
-        self.entries.append(ChatEntry(line.ref, {"content": None, "name": manager}, Told(manager, [speaker["name"]], kind="selection")))
+        self.entries.append(ToldItem(line.ref, {"content": None, "name": manager}, Told(manager, [speaker["name"]], kind="selection")))
 
     def _flush(self) -> None:
         """What was printed between two messages is a log entry."""
         said = [line for line in self.between if line.plain.strip()]
         if said:
             text = "\n".join(line.plain for line in self.between).strip("\n")
-            self.entries.append(ChatEntry(said[0].ref, {"content": text}, Told(None, [], kind="log")))
+            self.entries.append(ToldItem(said[0].ref, {"content": text}, Told(None, [], kind="log")))
         self.frame.keep(line for line in self.between if line.raw != line.plain)
         self.between = []
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from agenttrace.formats import Match
 from agenttrace.notes import Notes
-from agenttrace.readers.autogen.console_chat import ChatEntry, parse_chat
+from agenttrace.readers.autogen.chat_lists import ToldItem
+from agenttrace.readers.autogen.console_chat import parse_chat
 from agenttrace.readers.autogen.console_lines import Frame, numbered
 from agenttrace.readers.autogen.console_team import parse_team
 from agenttrace.readers.autogen.core_lines import CoreLine, core_lines
@@ -41,7 +42,7 @@ class Part:
     texts: list[tuple[str, str]] = field(default_factory=list)
     frame: Frame | None = None
     session: Session | None = None
-    entries: list[ChatEntry] = field(default_factory=list)
+    entries: list[ToldItem] = field(default_factory=list)
     value: Any = None
     marks: set[Hashable] = field(default_factory=set)  # ids and times of messages
     said: list[str] = field(default_factory=list)

@@ -23,7 +23,7 @@ from agenttrace.builder import TraceBuilder
 from agenttrace.model import Lifecycle, ToolDescription
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.chat import Dialogue
-from agenttrace.readers.autogen.chat_lists import ChatList, Item, Told, key_of
+from agenttrace.readers.autogen.chat_lists import Item, Told, ToldItem, key_of, told_list
 from agenttrace.readers.autogen.records import text_of
 from agenttrace.readers.autogen.runtime_answers import answer_in, is_tool, models_of, usage_of_answer
 from agenttrace.readers.autogen.runtime_rows import Row, Session, decoded
@@ -37,13 +37,10 @@ _OF_AGENT = ("source_id", "agent_module", "agent_class_name", "thread_id")
 
 
 @dataclass
-class _Entry:
+class _Entry(ToldItem):
     """A message of the conversation. ``passing``: an answer that nobody is known to have received, until a row says so."""
 
-    ref: str
-    item: Item
-    told: Told
-    key: tuple[Any, ...]
+    key: tuple[Any, ...] = ()
     passing: bool = False
 
 
@@ -134,15 +131,8 @@ class _Conversation:
             self._builder.agent(name, **fields)
         for name, tools in self._tools.items():
             self._builder.agent(name, name=name, tools=tuple(tools.values()))
-        entries = [entry for entry in self._entries if entry.item]
-        chat = ChatList(
-            [entry.item for entry in entries],
-            "",
-            told={index: entry.told for index, entry in enumerate(entries)},
-            places=[entry.ref for entry in entries],
-        )
         dialogue = Dialogue(self._builder, self._notes)
-        dialogue.add(chat)
+        dialogue.add(told_list([entry for entry in self._entries if entry.item]))
         dialogue.close()
         self._builder.count_types(self._kinds)
 

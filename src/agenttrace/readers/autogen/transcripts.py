@@ -10,7 +10,8 @@ from typing import Any
 from agenttrace.builder import TraceBuilder
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.agentchat import Conversation
-from agenttrace.readers.autogen.console_chat import ChatEntry, fill_chat_console, is_chat_console, parse_chat
+from agenttrace.readers.autogen.chat_lists import ToldItem
+from agenttrace.readers.autogen.console_chat import fill_chat_console, is_chat_console, parse_chat
 from agenttrace.readers.autogen.console_lines import Frame, Line, joined
 from agenttrace.readers.autogen.console_team import TeamRun, fill_summary, is_team_console, parse_team
 from agenttrace.readers.autogen.dumps import fill, fill_chat_result_facts, keep_rest
@@ -71,7 +72,7 @@ def fill_transcript(lines: list[Line], objects: list[Printed], notes: Notes) -> 
 # -- AutoGen 0.2 ---------------------------------------------------------------------------
 
 
-def _fill_chat(notes: Notes, entries: list[ChatEntry], frame: Frame, results: list[Printed], builder: TraceBuilder) -> None:
+def _fill_chat(notes: Notes, entries: list[ToldItem], frame: Frame, results: list[Printed], builder: TraceBuilder) -> None:
     fill_chat_console(builder, notes, entries)
     frame.hand_over(builder, notes)
     for result in results:
