@@ -327,6 +327,13 @@ def test_two_runs_that_say_the_same_at_other_times_stay_two(tmp_path: Path) -> N
     assert (first.meta.extra["files"], second.meta.extra["files"]) == (["one.json"], ["three.json", "two.json"])
 
 
+def test_one_time_that_is_the_same_makes_no_run_of_two(tmp_path: Path) -> None:
+    for number in (1, 2):
+        own = [stamped(name, f"{number} {second}", 10 * number + second) for second, name in enumerate("abab", 1)]
+        (tmp_path / f"{number}.json").write_text(dump(stamped("user", f"Task {number}.", 1), *own))
+    assert [len(trace.events) for trace in agenttrace.read(tmp_path)] == [5, 5]
+
+
 def test_data_that_the_reader_does_not_know_keeps_a_folder_from_being_a_run(tmp_path: Path) -> None:
     for name in ("one.json", "two.json"):
         (tmp_path / name).write_text(dump(stamped("user", "Go.", 1), stamped("a", "Done.", 2)))

@@ -55,9 +55,11 @@ def sniff_folder(folder: Source, sniff: Callable[[Source], Match | None]) -> Mat
     if len(list(islice(walk(folder, []), _MOST_FILES + 1))) > _MOST_FILES or folder.size > _LARGEST:
         return None
     for file in folder.files:  # what is no log of AutoGen may be one of another framework
-        if _is_structured(file) and not _is_run(file, sniff):
+        foreign = _is_structured(file) and not _is_run(file, sniff)
+        file.forget()
+        if foreign:
             return None
-    runs, _ = _runs(folder, sniff, Notes(counting=False))
+    runs, _ = _runs(folder, sniff, Notes(counting=False), whole=False)
     shared = next((run.files for run in runs if len(run.files) > 1), None)
     below = any(all("/" in name for name in run.files) for run in runs)  # then the folders inside are the runs
     return None if shared is None or below else Match("run_folder", "certain", f"files of one run: {', '.join(sorted(shared))}")
@@ -77,8 +79,8 @@ def read_folder(
         yield builder.build()
 
 
-def _runs(folder: Source, sniff: Callable[[Source], Match | None], notes: Notes) -> tuple[list[_Run], list[str]]:
-    """The runs in a folder, and the files that hold none."""
+def _runs(folder: Source, sniff: Callable[[Source], Match | None], notes: Notes, *, whole: bool = True) -> tuple[list[_Run], list[str]]:
+    """The runs in a folder, and the files that hold none; not ``whole``: only what tells them apart, since a folder may be large."""
     parts: list[Part] = []
     others: list[str] = []
     for file in folder.files:
@@ -92,7 +94,8 @@ def _runs(folder: Source, sniff: Callable[[Source], Match | None], notes: Notes)
             notes.absorb(inner, file.name)
         else:
             others.append(file.name)
-        parts += found
+        parts += found if whole else [part.marked() for part in found]
+        file.forget()
     runs: list[_Run] = []
     for part in sorted(parts, key=lambda part: part.rank):
         home = next((run for run in runs if any(known.holds(part) for known in run.parts)), None)

@@ -57,15 +57,21 @@ class Part:
         """Its place in the order of fullness."""
         return (_TEAM if self.is_team else _CHAT).index(self.variant)
 
+    def marked(self) -> Part:
+        """The part with nothing but that by which it is known."""
+        return Part(self.file, self.variant, marks=self.marks, said=[_digest(text) for text in self.said])
+
     def holds(self, other: Part) -> bool:
         """Whether another part is of the run that this one holds."""
         if self.is_team != other.is_team or (self.file == other.file and self.variant == other.variant):
             return False
-        if self.marks & other.marks:
-            return True
-        if self.marks and other.marks and self.is_team:
-            return False  # both say when or as what, and not the same
+        if self.marks and other.marks and self.is_team:  # a time alone may be the same by chance
+            return 2 * len(self.marks & other.marks) >= min(len(self.marks), len(other.marks))
         return len(set(other.said)) > 1 and _contains(self.said, other.said)
+
+
+def _digest(text: str) -> str:
+    return text if len(text) < 64 else f"{len(text)} {hash(text)}"
 
 
 def _contains(whole: list[str], part: list[str]) -> bool:
