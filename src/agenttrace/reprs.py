@@ -23,7 +23,7 @@ _STRING = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 _OPAQUE = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 _TZ_INFO = re.compile(r"TzInfo\((?:UTC|([+-])?(\d\d):(\d\d)(?::\d\d)?|(\d+))\)")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
-_PLAIN = re.compile(r"""([A-Za-z_]\w*)=(['"])([^'"\\]*)\2(?=[,)])""")
+_PLAIN = re.compile(r"""([A-Za-z_]\w*)=(?:'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)")(?=[,)])""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(\n)|(.))", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
 _CONSTANTS = {"None": None, "True": True, "False": False, "nan": None, "inf": None}
@@ -164,7 +164,8 @@ class _Parser:
     def _item(self, items: list[tuple[Any, Any]], depth: int, keyed: str) -> None:
         start = self.at
         if keyed == "=" and (plain := _PLAIN.match(self.text, start)) is not None:  # most of what is printed
-            items.append((plain[1], plain[3]))
+            body = plain[2] if plain[2] is not None else plain[3]
+            items.append((plain[1], body if "\\" not in body else _ESCAPE.sub(_unescape, body)))
             self.at = plain.end()
             return
         try:

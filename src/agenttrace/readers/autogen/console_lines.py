@@ -38,7 +38,7 @@ def plain(raw: str) -> str:
 
 def joined(lines: Iterable[Line]) -> str:
     """What stood in lines, as it was printed."""
-    return "\n".join(line.raw.removesuffix("\r") for line in lines)
+    return "\n".join([line.raw for line in lines]).replace("\r\n", "\n").removesuffix("\r")
 
 
 class Frame:
@@ -49,7 +49,9 @@ class Frame:
 
     def keep(self, lines: Iterable[Line]) -> None:
         """Lines that only frame."""
-        self._lines.update(line.raw for line in lines if line.raw.strip())
+        for _, raw, _ in lines:
+            if raw and not raw.isspace():
+                self._lines[raw] += 1
 
     def hand_over(self, builder: TraceBuilder, notes: Notes) -> None:
         """Put them into the trace's ``extra``."""

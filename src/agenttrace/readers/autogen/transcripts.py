@@ -52,7 +52,7 @@ def fill_transcript(lines: list[Line], objects: list[Printed], notes: Notes) -> 
         if runs:
             taken.update(place for place, item in enumerate(objects) if isinstance(item.value, dict) and item.value.keys() == {"text"})
         for run in runs:
-            keys = {shown_key(record) for _, record in run.records}
+            keys = {shown_key(record) for _, record in run.records} if objects else set()
             shared = [
                 place
                 for place, item in enumerate(objects)
