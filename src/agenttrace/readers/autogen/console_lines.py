@@ -57,6 +57,7 @@ class Frame:
         """Put them into the trace's ``extra``."""
         if self._lines:
             builder.extra["frame_lines"] = [{"text": text, "count": count} for text, count in self._lines.items()]
+            notes.count_source(builder.extra["frame_lines"])
             total = sum(self._lines.values())
             notes.add(
                 "wrapper", None, f"{total} lines that only frame messages; the {len(self._lines)} different ones in the trace's `extra`"
