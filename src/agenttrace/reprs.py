@@ -14,7 +14,7 @@ import re
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any, NamedTuple
 
-__all__ = ["Repr", "parse_repr"]
+__all__ = ["Repr", "parse_fields", "parse_repr"]
 
 _DEEPEST = 100  # some five frames of the interpreter each
 _NAME = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*(?:\[[\w.\[\], ]*\])?")
@@ -22,6 +22,7 @@ _NUMBER = re.compile(r"[+-]?(?:inf|nan|(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][+-]?\d+)?
 _STRING = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
 _OPAQUE = re.compile(r"<[^<>]*(?:<[^<>]*>[^<>]*)*>")
 _TZ_INFO = re.compile(r"TzInfo\((?:UTC|([+-])?(\d\d):(\d\d)(?::\d\d)?|(\d+))\)")
+_FIELD = re.compile(r" ?([A-Za-z_]\w*)=")
 _KEYWORD = re.compile(r"([A-Za-z_]\w*)\s*=\s*")
 _PLAIN = re.compile(r"""([A-Za-z_]\w*)=(?:'([^'\\]*(?:\\.[^'\\]*)*)'|"([^"\\]*(?:\\.[^"\\]*)*)")(?=[,)])""", re.DOTALL)
 _ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|([0-7]{1,3})|(\n)|(.))", re.DOTALL)
@@ -56,6 +57,19 @@ def parse_repr(text: str, start: int = 0) -> Repr | None:
     except _NoValueError:
         return None
     return Repr(value, name, parser.at, parser.cut)
+
+
+def parse_fields(text: str, start: int = 0) -> tuple[dict[str, Any], int]:
+    """The fields ``key=value key=value`` at ``start``, as pydantic writes an object, and the index behind them."""
+    fields: dict[str, Any] = {}
+    at = start
+    while match := _FIELD.match(text, at):
+        value = parse_repr(text, match.end())
+        if value is None or value.cut is not None:
+            break
+        fields[match[1]] = value.value
+        at = value.end
+    return fields, at
 
 
 class _NoValueError(Exception):

@@ -6,14 +6,12 @@ import re
 from typing import Any, NamedTuple
 
 from agenttrace.readers.autogen.console_lines import Line
-from agenttrace.readers.autogen.records import Record
-from agenttrace.reprs import parse_repr
+from agenttrace.reprs import parse_fields, parse_repr
 
 __all__ = ["Printed", "printed_messages", "printed_objects"]
 
 _OBJECT = re.compile(r"\s*(?:TaskResult|ChatResult|Response|\[(?:\w+Message|\w+Event)|\{'type': '\w+State')\b")
 _MESSAGE = re.compile(r"(?:(?P<name>[A-Za-z]\w*) )?(?=(?:id='[^']*' )?source=['\"]|messages=\[)")
-_FIELD = re.compile(r" ?([A-Za-z_]\w*)=")
 
 
 class Printed(NamedTuple):
@@ -41,22 +39,9 @@ def printed_messages(lines: list[Line]) -> list[Printed]:
         return []
     for line in lines:
         match = _MESSAGE.match(line.plain)
-        fields = _fields(line.raw.removesuffix("\r"), match.end()) if match else {}
+        fields = parse_fields(line.raw.removesuffix("\r"), match.end())[0] if match else {}
         if fields:
             found.append(Printed(line.ref, fields))
         elif line.plain.strip():
             found.append(Printed(line.ref, {"text": line.plain}))
     return found
-
-
-def _fields(text: str, start: int) -> Record:
-    """The fields of the object that a line holds."""
-    fields: Record = {}
-    at = start
-    while match := _FIELD.match(text, at):
-        value = parse_repr(text, match.end())
-        if value is None or value.cut is not None:
-            break
-        fields[match[1]] = value.value
-        at = value.end
-    return fields
