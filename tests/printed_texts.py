@@ -145,7 +145,7 @@ def times_in(path: Path) -> set[datetime]:
         with sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True) as database:
             text = "\n".join(database.iterdump())
     else:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8", "replace")
     written = re.findall(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?", text)
     printed = re.findall(r"datetime\.datetime\((\d+, \d+, \d+, \d+, \d+, \d+(?:, \d+)?)", text)
     printed = [parts if parts.count(",") == 6 else f"{parts}, 0" for parts in printed]

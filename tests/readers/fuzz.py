@@ -43,7 +43,7 @@ JUNK: list[Any] = [None, True, -1, 1e308, 10**30, "", "\ud800", "x" * 5000, [], 
 @cache
 def inputs() -> list[tuple[str, bytes]]:
     """The reader and the bytes of every golden input, those in folders one by one."""
-    paths = sorted([*FORMATS.glob("*/*/input.*"), *FORMATS.glob("*/*/input/*")])
+    paths = sorted([*FORMATS.glob("*/*/input.*"), *FORMATS.glob("*/*/input/**/*")])
     return [(path.relative_to(FORMATS).parts[0], path.read_bytes()) for path in paths if path.is_file()]
 
 
@@ -51,7 +51,12 @@ def inputs() -> list[tuple[str, bytes]]:
 def folders() -> list[tuple[str, dict[str, bytes]]]:
     """The reader and the files of every golden input that is a folder."""
     found = sorted(path for path in FORMATS.glob("*/*/input") if path.is_dir())
-    return [(path.parent.parent.name, {file.name: file.read_bytes() for file in sorted(path.iterdir())}) for path in found]
+    return [(path.parent.parent.name, {name: file.read_bytes() for name, file in files_below(path)}) for path in found]
+
+
+def files_below(folder: Path) -> Iterator[tuple[str, Path]]:
+    """The files of a folder with their names in it."""
+    return ((file.relative_to(folder).as_posix(), file) for file in sorted(folder.rglob("*")) if file.is_file())
 
 
 # -- mutations of bytes -----------------------------------------------------------------
@@ -241,6 +246,7 @@ def outcome(reader: str, data: bytes | dict[str, bytes]) -> tuple[str, str]:
         return outcome_of(reader, Source("input", data=data))
     with tempfile.TemporaryDirectory() as folder:
         for name, content in data.items():
+            Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
             Path(folder, name).write_bytes(content)
         return outcome_of(reader, Source.open(folder, "input"))
 

@@ -1,0 +1,84 @@
+"""The texts in the logs of teams that write software (MetaGPT), found without the readers.
+
+Shares no code with ``agenttrace.readers``: a line's header is cut off, JSON behind it is parsed, and of a
+document that is cut the whole strings are taken.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+FORMATS = frozenset({"metagpt"})
+"""The formats whose texts are found here."""
+
+_LOGURU = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \| [A-Z]+ *\| \S+:\d+ - ")
+_STRING = re.compile(r'("(?:[^"\\]|\\.)*")(\s*:)?')
+_CONTENT = re.compile(r'"content": ("(?:[^"\\]|\\.)*")')
+_LABEL = re.compile(r"^(?:\w+(?:\([^()]*\))?): ")
+
+
+def read(path: Path) -> str:
+    """The text of a log; Windows wrote some in GBK."""
+    data = path.read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("gb18030", "replace")
+
+
+def whole(path: Path, variant: str) -> Any:
+    """A log as JSON whose strings a tool can count: headers are cut off, what is printed JSON is parsed."""
+    text = read(path)
+    if variant == "log":
+        return list(_lines(text))
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return [json.loads(found) for found, is_key in _STRING.findall(text) if not is_key]
+    if variant == "masft":
+        value["content"] = list(_lines(value["content"]))
+    elif isinstance(value.get("env", {}).get("history"), str):
+        value["env"]["history"] = list(_history(value["env"]["history"]))
+    return value
+
+
+def said(path: Path, variant: str) -> list[str]:
+    """The texts of the messages alone."""
+    text = read(path)
+    if variant == "masft":
+        below = json.loads(text)["content"].split("\n")
+        return [line for line in below if line.strip() and not _LOGURU.match(line)]
+    if variant == "log":
+        messages = [item for item in _lines(text) if isinstance(item, dict)]
+        return [item["content"] for item in messages if item.get("content")]
+    return [content for found in _CONTENT.findall(text) if (content := json.loads(found)).strip()]
+
+
+def _lines(text: str) -> Iterator[Any]:
+    for line in text.split("\n"):
+        rest = _LOGURU.sub("", line)
+        if rest.startswith("publish_message: {"):
+            with suppress(ValueError):
+                yield json.loads(rest.removeprefix("publish_message: "))
+                continue
+        if rest.startswith("ready to take on task "):
+            yield from re.findall(r"='([^']*)'", rest)
+            continue
+        yield rest.removeprefix("save to: ")
+
+
+def _history(text: str) -> Iterator[Any]:
+    """Each line without its role; a printed dict as a dict."""
+    for line in text.split("\n"):
+        rest = _LABEL.sub("", line, count=1)
+        if rest.startswith("{"):
+            with suppress(ValueError, SyntaxError):
+                yield ast.literal_eval(rest)
+                continue
+        yield rest
