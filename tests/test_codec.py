@@ -442,6 +442,13 @@ def test_unknown_keys_everywhere_at_once_are_all_kept_and_reported() -> None:
     assert [number for number in range(len(UNKNOWN_AT)) if f'"value {number}"' not in written] == []
 
 
+@pytest.mark.parametrize("given", [{"extra": None}, {"extra": 5}, {}])
+def test_an_unknown_key_does_not_stand_in_for_an_extra_that_is_missing(given: dict[str, Any]) -> None:
+    document = {key: value for key, value in full_document().items() if key != "extra"}
+    with pytest.raises(ModelError):
+        loads(json.dumps({**document, **given, "strange": 1}).encode())
+
+
 def test_an_unknown_key_with_slash_and_tilde_is_reported_as_a_json_pointer() -> None:
     _, repairs = decode(encoded(empty_document() | {"a/b~c": 1}))
     assert [repair.pointer for repair in repairs] == ["/a~1b~0c"]

@@ -81,7 +81,8 @@ def _repair(value: dict[str, Any], struct: type, at: tuple[object, ...], repairs
             fixed[key] = int(item)  # JSON has one kind of number: 5.0 is 5
         else:
             fixed[key] = _repair_slot(item, slot, (*at, key), repairs, strays)
-    _keep_strays(strays, fixed, "extra" in slots, at, repairs, value)
+    if struct is not model.Trace or isinstance(fixed.get("extra"), dict):  # a trace must have `extra`: the decoder says that it has none
+        _keep_strays(strays, fixed, "extra" in slots, at, repairs, value)
     return fixed
 
 
@@ -110,12 +111,12 @@ _UP = "\0unknown"
 def _keep_strays(
     strays: dict[str, Any], fixed: dict[str, Any], has_extra: bool, at: tuple[object, ...], repairs: list[Repair], value: dict[str, Any]
 ) -> None:
-    if not strays:
+    if not strays or not isinstance(fixed.get("extra", {}), dict):  # what is wrong about `extra` is for the decoder to say
         return
     if not has_extra:
         fixed[_UP] = strays
     else:
-        extra = dict(fixed["extra"]) if isinstance(fixed.get("extra"), dict) else {}
+        extra = dict(fixed.get("extra", {}))
         for key, item in strays.items():
             extra[_free(key, extra)] = item
         fixed["extra"] = extra
