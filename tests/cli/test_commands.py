@@ -247,5 +247,13 @@ def test_query_as_a_table_of_several_logs() -> None:
 def test_a_query_that_nothing_fits_is_fine_and_a_wrong_one_is_usage() -> None:
     assert run("query", GOOD, "--agent", "nobody").returncode == 0
     assert run("query", GOOD, "--since", "yesterday").returncode == 64
+
+
+def test_query_by_time_says_how_many_events_have_none(tmp_path: Path) -> None:
+    path = tmp_path / "messages.json"
+    path.write_text(json.dumps([{"role": "user", "name": "a", "content": "x"}, {"role": "assistant", "name": "b", "content": "y"}]))
+    done = run("query", str(path), "--since", "2026-01-01")
+    assert done.returncode == 0
+    assert "2 events have no time" in done.stderr
     assert run("query", GOOD, "--type", "note").returncode == 64
     assert run("query", "nowhere").returncode == 2

@@ -12,6 +12,7 @@ import pytest
 
 import agenttrace
 from agenttrace.errors import ReadError
+from agenttrace.formats import recognise
 from agenttrace.model import Message, ToolCall, Trace
 from agenttrace.notes import Notes
 from agenttrace.pipeline import find_inputs, traces_of
@@ -356,3 +357,104 @@ def test_a_database_that_is_no_log_is_refused(tmp_path: Path) -> None:
         made.commit()
     with pytest.raises(ReadError):
         agenttrace.read(tmp_path / "other.db")
+
+
+# -- runs that are much alike ------------------------------------------------------------------
+
+
+def transcript(*said: tuple[str, str, str]) -> str:
+    """What AutoGen 0.2 prints of messages (sender, receiver, text)."""
+    return "".join(f"{sender} (to {receiver}):\n\n{text}\n\n{'-' * 80}\n" for sender, receiver, text in said)
+
+
+LONG = (("user", "bot", "Solve 2 + 2."), ("bot", "user", "4"), ("user", "bot", "Are you sure?"), ("bot", "user", "TERMINATE"))
+
+
+def in_folder(folder: Path, **files: str) -> list[Trace]:
+    """The traces of a folder with files of these names and texts; ``__`` stands for the dot."""
+    for name, text in files.items():
+        (folder / name.replace("__", ".")).write_text(text, "utf-8")
+    return [trace for source in find_inputs([str(folder)]) for trace in traces_of(source, "auto", Notes())[2]]
+
+
+def test_a_task_that_is_run_again_is_another_run(tmp_path: Path) -> None:
+    again = transcript(LONG[0], ("bot", "user", "TERMINATE"))
+    assert sorted(len(trace.events) for trace in in_folder(tmp_path, a__txt=transcript(*LONG), b__txt=again)) == [2, 4]
+
+
+def test_equal_runs_are_as_many_as_their_logs(tmp_path: Path) -> None:
+    assert len(in_folder(tmp_path, a__txt=transcript(*LONG), b__txt=transcript(*LONG), c__txt=transcript(*LONG))) == 3
+
+
+def test_results_of_two_runs_are_not_mixed(tmp_path: Path) -> None:
+    history = [{"role": "user", "content": "Solve 2 + 2."}, {"role": "assistant", "content": "TERMINATE"}]
+    results = [json.dumps({"chat_id": None, "chat_history": history, "summary": "", "cost": {"total": cost}}) for cost in (1, 2)]
+    traces = in_folder(tmp_path, a__json=results[0], b__json=results[1])
+    assert [trace.meta.extra["cost"]["total"] for trace in traces] == [1, 2]
+
+
+# -- transcripts that are long, or broken off ----------------------------------------------------
+
+
+@pytest.mark.parametrize("before", ["pip: installed a package\n" * 4000, transcript(("user", "bot", "a pasted document " * 5000))])
+def test_a_transcript_is_found_behind_a_long_beginning(before: str) -> None:
+    source = Source("x.txt", data=(before + transcript(*LONG)).encode())
+    assert recognise(source)[1].variant == "console_chat"
+
+
+def test_a_message_that_is_broken_off_keeps_its_sender() -> None:
+    broken = (
+        transcript(LONG[0])
+        + "bot (to user):\n\nfirst try\nTraceback\n\n"
+        + transcript(("user", "bot", "second try"), ("bot", "user", "ok"))
+    )
+    notes = Notes()
+    (trace,) = traces_of(Source("x.txt", data=broken.encode()), "autogen", notes)[2]
+    assert [(event.agent_id, event.data.content) for event in trace.events if isinstance(event.data, Message)] == [
+        ("user", "Solve 2 + 2."),
+        ("bot", "first try\nTraceback"),
+        ("user", "second try"),
+        ("bot", "ok"),
+    ]
+    assert len(notes.damage) == 1
+
+
+def test_a_cut_call_in_a_transcript_is_damage() -> None:
+    text = "---------- TextMessage (user) ----------\nhello\n---------- ToolCallRequestEvent (bot) ----------\n[FunctionCall(id='c1', argum"
+    notes = Notes()
+    list(traces_of(Source("x.txt", data=text.encode()), "autogen", notes)[2])
+    assert [note.source_ref for note in notes.damage] == ["line:3"]
+
+
+def test_control_sequences_of_a_terminal_do_not_split_agents() -> None:
+    text = transcript(*LONG).replace("bot (to", "\x1b]0;title\x07\x1b(Bbot\x1b[?25l (to", 1)
+    (trace,) = traces_of(Source("x.txt", data=text.encode()), "autogen", Notes())[2]
+    assert {agent.agent_id for agent in trace.agent_instances} == {"user", "bot"}
+
+
+def test_other_files_of_a_run_folder_are_named_and_no_damage(tmp_path: Path) -> None:
+    result = {"chat_id": None, "chat_history": [{"role": "user", "content": text} for _, _, text in LONG], "summary": "", "cost": {}}
+    files = {"run__txt": transcript(*LONG), "run__json": json.dumps(result), "README__md": "# A run\n\nof two\n"}
+    for name, text in files.items():
+        (tmp_path / name.replace("__", ".")).write_text(text, "utf-8")
+    notes = Notes()
+    (source,) = find_inputs([str(tmp_path)])
+    (trace,) = traces_of(source, "auto", notes)[2]
+    assert trace.meta.extra["other_files"] == ["README.md"]
+    assert notes.damage == []
+
+
+def test_damage_in_cells_of_a_database_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "logs.db"
+    columns = "source_id, source_name, event_name, agent_module, agent_class_name, json_state, timestamp, session_id"
+    states = ['{"message": "whole", "sender": "user"}', "{broken", b'{"message": "\xff\xe9", "sender": "user"}']
+    with closing(sqlite3.connect(path)) as database, database:
+        database.execute(f"CREATE TABLE events (event_id INTEGER PRIMARY KEY, {columns})")
+        for table in ("chat_completions", "agents", "oai_wrappers", "oai_clients", "version", "function_calls"):
+            database.execute(f"CREATE TABLE {table} (id INTEGER PRIMARY KEY, session_id, agent_id, invocation_id)")
+        for state in states:
+            row = (1, "bot", "received_message", "m", "ConversableAgent", state, "2026-01-01 00:00:00", "s")
+            database.execute(f"INSERT INTO events ({columns}) VALUES (?,?,?,?,?,?,?,?)", row)
+    notes = Notes()
+    list(traces_of(Source.open(path), "autogen", notes)[2])
+    assert [note.source_ref for note in notes.damage] == ["events/2/json_state", "events/3/json_state"]

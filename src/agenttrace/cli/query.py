@@ -22,7 +22,9 @@ from agenttrace.query import EVENT_TYPES, select
 @click.option("--tool", metavar="NAME", help="Calls of this tool.")
 @click.option("--status", type=click.Choice(["success", "failure", "exception", "none"]), help="Calls that ended so.")
 @click.option("--subtask-status", metavar="STATUS", help="Subtask updates that state this status.")
-@click.option("--since", metavar="TIME", help="At this time or later: 2026-01-31 or 2026-01-31T12:00:00Z.")
+@click.option(
+    "--since", metavar="TIME", help="At this time or later: 2026-01-31 or 2026-01-31T12:00:00Z. Events without a time do not fit."
+)
 @click.option("--until", metavar="TIME", help="Until this time; a date is meant to its end.")
 @click.option("--text", metavar="WORDS", help="Stands, in any letter case, in a text of the event.")
 @common_options
@@ -34,12 +36,14 @@ def command(*, inputs: tuple[str, ...], format_: str, as_json: bool, quiet: bool
     """
     conditions["type"] = type_
     rows: list[tuple[Any, ...]] = []
-    read = failed = 0
+    timed = conditions["since"] is not None or conditions["until"] is not None
+    read = failed = timeless = 0
     for path in inputs:
         try:
             for source in find_inputs([path], format_):
                 for trace in traces_of(source, format_, Notes(counting=False))[2]:
                     read += 1
+                    timeless += sum(event.timestamp is None for event in trace.events) if timed else 0
                     for event in select(trace, **conditions):
                         if as_json:
                             click.echo(encode_value({"trace_id": trace.trace_id, "event": event}))
@@ -53,4 +57,6 @@ def command(*, inputs: tuple[str, ...], format_: str, as_json: bool, quiet: bool
             fail(error, as_json=as_json)
     if not as_json and not quiet:
         table(("trace", "event", "time", "agent", "what", "to", "status", "text"), rows)
+    if timeless and not quiet:
+        click.echo(f"agenttrace: {timeless} events have no time, so --since and --until leave them out", err=True)
     return 2 if not read else 1 if failed else 0

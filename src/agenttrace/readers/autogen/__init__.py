@@ -55,7 +55,7 @@ def sniff(source: Source) -> Match | None:
         return _notebook(seen.value) if is_notebook(seen.value) else classify(seen.value)
     if seen.kind == "jsonl":
         return classify_lines(seen.sample)
-    return classify_text(source.head) if seen.kind == "text" else None
+    return classify_text(source) if seen.kind == "text" else None
 
 
 def _notebook(value: dict[str, Any]) -> Match | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from agenttrace.builder import TraceBuilder
@@ -70,6 +71,19 @@ class _Transcript:
     entries: list[ToldItem] = field(default_factory=list)
     between: list[Line] = field(default_factory=list)
 
+    @cached_property
+    def people(self) -> set[str]:
+        """Who sends or receives a message whose header stands behind a rule, or is the first."""
+        found: set[str] = set()
+        ruled = True
+        for index, line in enumerate(self.lines):
+            header = _header(self.lines, index)
+            if header is not None and ruled:
+                found.update(header.groups())
+                ruled = False
+            ruled = ruled or line.plain.rstrip() == _RULE
+        return found
+
     def parse(self) -> list[ToldItem]:
         """Go through the lines from header to rule."""
         at = 0
@@ -92,17 +106,32 @@ class _Transcript:
             self.frame.keep([self.lines[at]])
             return at + 2
         whole = end < len(self.lines)
-        if not whole:
+        broken = self._begins_again(at + 2, end)
+        if broken is not None:
+            end, whole = broken, False
+            self.notes.add("salvaged", self.lines[at].ref, "no rule behind this message: another begins within it")
+        elif not whole:
             self.notes.add("salvaged", self.lines[at].ref, "the transcript ends within this message: no rule behind it")
         body = self.lines[at + 2 : end - 1 if whole else end]
         while not whole and body and not body[-1].plain.strip():
             body.pop()
-        self.frame.keep([self.lines[at], *self.lines[end : end + 1]])
+        self.frame.keep([self.lines[at], *self.lines[end : end + whole]])
         sender, receiver = header.group("sender", "receiver")
         for item in self._items(body):
             item["name"] = sender if item.get("role") != "function" else item["name"]
             self.entries.append(ToldItem(self.lines[at].ref, item, Told(sender, [receiver])))
-        return end + 1
+        return end + whole
+
+    def _begins_again(self, start: int, end: int) -> int | None:
+        """Where in a message the header of another stands, as when a run was killed and started again.
+
+        A message may quote a header; so both names have to be of people who speak here.
+        """
+        for index in range(start, end):
+            header = _header(self.lines, index)
+            if header is not None and {header["sender"], header["receiver"]} <= self.people:
+                return index
+        return None
 
     def _end(self, start: int) -> int:
         """Where the rule stands that ends a message: the last one before the next header, if text with rules in it was said."""

@@ -1,4 +1,4 @@
-"""Lines of a terminal: with and without colours, and which of them only frame what was said."""
+"""Lines of a terminal: with and without its control sequences, and which of them only frame what was said."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from agenttrace.notes import Notes
 
 __all__ = ["Frame", "Line", "joined", "numbered"]
 
-_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# Sequences of ECMA-48: with parameters, titles and links of xterm, character sets, single functions.
+_SEQUENCE = re.compile(r"\x1b(?:\[[0-?]{0,200}[ -/]{0,20}[@-~]|\][^\x07\x1b]{0,4000}(?:\x07|\x1b\\)|[()*+][ -~]|[=>78cDEHMNOZ])")
 
 
 class Line(NamedTuple):
-    """A line with its place; ``plain`` is what it says without colours."""
+    """A line with its place; ``plain`` is what it says without control sequences."""
 
     ref: str
     raw: str
@@ -32,8 +33,8 @@ def numbered(text: str) -> list[Line]:
 
 
 def plain(raw: str) -> str:
-    """A line without colours and without a carriage return at its end."""
-    return _COLOUR.sub("", raw).rstrip("\r") if "\x1b" in raw or raw.endswith("\r") else raw
+    """A line without control sequences and without a carriage return at its end."""
+    return _SEQUENCE.sub("", raw).rstrip("\r") if "\x1b" in raw or raw.endswith("\r") else raw
 
 
 def joined(lines: Iterable[Line]) -> str:
@@ -56,8 +57,14 @@ class Frame:
     def hand_over(self, builder: TraceBuilder, notes: Notes) -> None:
         """Put them into the trace's ``extra``."""
         if self._lines:
-            builder.extra["frame_lines"] = [{"text": text, "count": count} for text, count in self._lines.items()]
-            notes.count_source(builder.extra["frame_lines"])
+            kept = builder.extra.setdefault("frame_lines", [])
+            before = {item["text"]: item for item in kept}  # of another transcript of the run
+            for text, count in self._lines.items():
+                if text in before:
+                    before[text]["count"] += count
+                else:
+                    kept.append({"text": text, "count": count})
+            notes.count_source([[text, count] for text, count in self._lines.items()])
             total = sum(self._lines.values())
             notes.add(
                 "wrapper", None, f"{total} lines that only frame messages; the {len(self._lines)} different ones in the trace's `extra`"

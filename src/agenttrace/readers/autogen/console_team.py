@@ -39,6 +39,7 @@ class TeamRun:
     texts: list[tuple[str, str]] = field(default_factory=list)
     summary: dict[str, str] = field(default_factory=dict)
     frame: Frame = field(default_factory=Frame)
+    damage: list[tuple[str, str]] = field(default_factory=list)
 
 
 def is_team_console(lines: list[Line]) -> bool:
@@ -96,11 +97,11 @@ def _block(run: TeamRun, header: Line, body: list[Line]) -> None:
         record["type"] = typed["type"]
     if usage is not None:
         record["models_usage"] = {"prompt_tokens": int(usage[1]), "completion_tokens": int(usage[2])}
-    _unprint(run, record, body)
+    _unprint(run, record, body, header.ref)
     run.records.append((header.ref, record))
 
 
-def _unprint(run: TeamRun, record: Record, body: list[Line]) -> None:
+def _unprint(run: TeamRun, record: Record, body: list[Line], ref: str) -> None:
     """Calls, results and choices of speakers as data again. Old headers have no type: what is printed shows it."""
     text = record["content"]
     if not text.startswith("["):
@@ -113,6 +114,8 @@ def _unprint(run: TeamRun, record: Record, body: list[Line]) -> None:
         record["content"] = printed.value
         record["type"] = kind
         run.frame.keep(body)
+    elif printed is not None and printed.cut is not None:
+        run.damage.append((ref, f"{kind} is cut: kept as the text that it is"))
 
 
 def _summary(run: TeamRun, body: list[Line]) -> None:

@@ -44,6 +44,12 @@ class _Run:
 
     parts: list[Part] = field(default_factory=list)
 
+    def takes(self, part: Part) -> bool:
+        """Whether a part is of this run: one of a kind that it has already needs ids or times to say so."""
+        return any(known.holds(part) for known in self.parts) and (
+            bool(part.marks) or all(known.variant != part.variant for known in self.parts)
+        )
+
     @property
     def files(self) -> set[str]:
         """The names of the files that its parts are from."""
@@ -70,35 +76,45 @@ def read_folder(
 ) -> Iterator[Trace]:
     """A trace for each run whose files lie in a folder."""
     runs, others = _runs(folder, sniff, notes)
-    for name in others:
-        notes.add("unreadable", f"{name}#", "no log of AutoGen")
+    for name, damage in others.items():
+        if damage is not None:
+            notes.add("unreadable", f"{name}#", damage)
+        else:
+            notes.add("aside", f"{name}#", "no log of AutoGen; its name in `meta.extra`")
     for number, run in enumerate(runs, 1):
         builder = new_builder(number)
         (_fill_team if run.parts[0].is_team else _fill_chat)(builder, notes, run)
-        builder.meta(extra={"files": sorted(run.files)})
+        builder.meta(extra={"files": sorted(run.files), **({"other_files": list(others)} if others else {})})
         yield builder.build()
 
 
-def _runs(folder: Source, sniff: Callable[[Source], Match | None], notes: Notes, *, whole: bool = True) -> tuple[list[_Run], list[str]]:
-    """The runs in a folder, and the files that hold none; not ``whole``: only what tells them apart, since a folder may be large."""
+def _runs(
+    folder: Source, sniff: Callable[[Source], Match | None], notes: Notes, *, whole: bool = True
+) -> tuple[list[_Run], dict[str, str | None]]:
+    """The runs in a folder, and the files that hold none, with what is damaged in them.
+
+    Not ``whole``: only what tells runs apart, since a folder may be large.
+    """
     parts: list[Part] = []
-    others: list[str] = []
+    others: dict[str, str | None] = {}
     for file in folder.files:
         inner = Notes(counting=notes.counting)
+        found: list[Part] = []
         try:
             match = sniff(file)
             found = parts_of(file, match, inner) if match is not None else []
-        except ReadError:
-            found = []
+            damage = None
+        except ReadError as error:
+            damage = error.reason
         if found:
             notes.absorb(inner, file.name)
         else:
-            others.append(file.name)
+            others[file.name] = damage
         parts += found if whole else [part.marked() for part in found]
         file.forget()
     runs: list[_Run] = []
     for part in sorted(parts, key=lambda part: part.rank):
-        home = next((run for run in runs if any(known.holds(part) for known in run.parts)), None)
+        home = next((run for run in runs if run.takes(part)), None)
         if home is None:
             runs.append(home := _Run())
         home.parts.append(part)

@@ -62,12 +62,19 @@ class Part:
         return Part(self.file, self.variant, marks=self.marks, said=[_digest(text) for text in self.said])
 
     def holds(self, other: Part) -> bool:
-        """Whether another part is of the run that this one holds."""
+        """Whether another part is of the run that this one holds.
+
+        Without ids and times what was said decides, and a task that is run again says much the same:
+        then two logs of one kind are two runs, and a part has to say at least a third of what the run did.
+        """
         if self.is_team != other.is_team or (self.file == other.file and self.variant == other.variant):
             return False
         if self.marks and other.marks and self.is_team:  # a time alone may be the same by chance
             return 2 * len(self.marks & other.marks) >= min(len(self.marks), len(other.marks))
-        return len(set(other.said)) > 1 and _contains(self.said, other.said)
+        mine, theirs = set(self.said), set(other.said)
+        if self.variant == other.variant or 3 * len(theirs) < len(mine):
+            return False
+        return len(theirs) > 1 and _contains(self.said, other.said)
 
 
 def _digest(text: str) -> str:
@@ -132,6 +139,8 @@ def _console_parts(file: Source, variant: str, notes: Notes) -> list[Part]:
         return [Part(file.name, variant, entries=entries, frame=frame, said=said)]
     parts = []
     for run in parse_team(lines):
+        for ref, detail in run.damage:
+            notes.add("salvaged", ref, detail)
         part = Part(file.name, variant, records=run.records, summary=run.summary, texts=run.texts, frame=run.frame)
         parts.append(_with_marks(part))
     return parts

@@ -28,7 +28,7 @@ from agenttrace.compression import bounded_lines
 from agenttrace.errors import ReadError
 from agenttrace.notes import Notes
 from agenttrace.salvage import excerpt, note_damage, parse
-from agenttrace.sources import Source
+from agenttrace.sources import Source, decode_text
 
 __all__ = ["Row", "Session", "is_database", "is_row", "line_sessions", "table_sessions"]
 
@@ -208,7 +208,7 @@ def _rows(database: sqlite3.Connection, table: str, kind: str, columns: tuple[st
                 values = {name: cell for name, cell in zip(names, cells, strict=True) if cell is not None}
                 for name, cell in values.items():
                     if name in columns or isinstance(cell, bytes):
-                        values[name] = _cell(cell)
+                        values[name] = _cell(cell, f"{table}/{number}/{name}", notes)
                 notes.count_source(values)
                 found[number] = Row(kind, f"{table}/{number}", values)
         except (sqlite3.Error, UnicodeDecodeError) as error:  # the latter from the names of columns
@@ -219,8 +219,31 @@ def _rows(database: sqlite3.Connection, table: str, kind: str, columns: tuple[st
     return [found[number] for number in sorted(found)], broken
 
 
-def _cell(cell: Any) -> Any:
-    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else decoded(cell)
+_HUGE = re.compile(r"\d{19}", re.ASCII)  # an integer that may need more than 64 bits
+
+
+def _cell(cell: Any, place: str, notes: Notes) -> Any:
+    """A cell: bytes as text, and the JSON that stands in a text; damage goes to the notes."""
+    if isinstance(cell, bytes):
+        text, _, guess = decode_text(cell)
+        if guess:
+            notes.add("salvaged", place, guess)
+        return text
+    return _state(cell, place, notes)
+
+
+def _state(text: Any, place: str, notes: Notes) -> Any:
+    """The JSON object in a text, as far as it is whole."""
+    found = text if isinstance(text, str) and _HUGE.search(text) else decoded(text)
+    if found is not text or not isinstance(text, str) or not text.lstrip().startswith("{"):
+        return found
+    parsed = parse(text.encode("utf-8", "replace"))
+    if not parsed.values:
+        notes.add("unreadable", place, f"no JSON: {excerpt(text)}")
+        return text
+    for repair in parsed.repairs:
+        notes.add(repair.code, place, repair.detail)
+    return parsed.values[0]
 
 
 def decoded(text: Any) -> Any:
@@ -295,7 +318,7 @@ def _add_line(session: Session, ref: str, text: str, notes: Notes) -> Generator[
         renamed = _RENAMED.get(kind, {})
         values = {renamed.get(key, key): item for key, item in value.items() if item is not None}
         if "json_state" in values:
-            values["json_state"] = decoded(values["json_state"])
+            values["json_state"] = _state(values["json_state"], f"{ref}/json_state", notes)
         identity = values.get("session_id")
         if isinstance(identity, str) and session.identity not in (None, identity):  # the line that says so is missing
             yield session

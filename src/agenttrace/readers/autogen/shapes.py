@@ -12,6 +12,7 @@ from agenttrace.readers.autogen.core_lines import is_core_log, is_core_record
 from agenttrace.readers.autogen.records import CONTEXT_TYPES, TEAM_TYPES
 from agenttrace.readers.autogen.runtime_rows import is_row
 from agenttrace.readers.autogen.state import is_state
+from agenttrace.sources import Source
 
 __all__ = ["classify", "classify_lines", "classify_text", "is_item", "is_team_record"]
 
@@ -40,8 +41,18 @@ def classify_lines(sample: list[Any]) -> Match | None:
     return next((match for value in sample if (match := classify(value))), None)
 
 
-def classify_text(head: bytes) -> Match | None:
-    """The variant of a text that is no JSON, from its first bytes."""
+def classify_text(source: Source) -> Match | None:
+    """The variant of a text that is no JSON: from its first bytes, or, where more may stand behind them, from the whole."""
+    found = _classify_text(source.head)
+    if found is None and any(mark in source.data[len(source.head) :] for mark in _TRANSCRIPT_MARKS):
+        found = _classify_text(source.data)
+    return found
+
+
+_TRANSCRIPT_MARKS = (b"-" * 80, b"-" * 10 + b" ")
+
+
+def _classify_text(head: bytes) -> Match | None:
     if is_core_log(head):
         return Match("core_events", "certain", "records of the 0.4 event logger behind log prefixes")
     lines = numbered(head.decode("utf-8", "replace"))

@@ -126,6 +126,8 @@ def _printed_run(objects: list[Printed]) -> list[TeamRun]:
 
 
 def _fill_team(notes: Notes, run: TeamRun, results: list[Printed], builder: TraceBuilder) -> None:
+    for ref, detail in run.damage:
+        notes.add("salvaged", ref, detail)
     for ref, text in run.texts:
         notes.count_source(text)
         builder.message(None, text, kind="log", source_ref=ref)

@@ -91,6 +91,7 @@ def read_folder(folder: Source, notes: Notes, sniff: Sniff, variant: str, new_bu
 def _read_runs(folder: Source, notes: Notes, sniff: Sniff, new_builder: Callable[[int], TraceBuilder]) -> Iterator[Trace]:
     runs: list[_Run] = []
     teams = []
+    others: list[str] = []
     spaces = workspaces_in(folder)
     for file in _apart(folder, spaces):
         kind = _kind(file, sniff)
@@ -104,7 +105,9 @@ def _read_runs(folder: Source, notes: Notes, sniff: Sniff, new_builder: Callable
             teams.append((file.name, str(kind), document(file, inner)))
             notes.absorb(inner, file.name)
         else:
-            notes.add("unreadable", f"{file.name}#", _reason(file))
+            others.append(file.name)
+            damage = _damage(file)
+            notes.add("unreadable" if damage else "aside", f"{file.name}#", damage or "no log of MetaGPT; its name in `meta.extra`")
         file.forget()
     for team in teams:
         _of_team(runs, memory_ids(team[2])).teams.append(team)
@@ -114,7 +117,7 @@ def _read_runs(folder: Source, notes: Notes, sniff: Sniff, new_builder: Callable
             runs.append(home := _Run())
         home.workspaces.append(space)
     for number, run in enumerate(runs, 1):
-        yield _trace(new_builder(number), notes, run)
+        yield _trace(new_builder(number), notes, run, others)
 
 
 def _of_team(runs: list[_Run], ids: set[str]) -> _Run:
@@ -126,7 +129,7 @@ def _of_team(runs: list[_Run], ids: set[str]) -> _Run:
     return runs[-1]
 
 
-def _trace(builder: TraceBuilder, notes: Notes, run: _Run) -> Trace:
+def _trace(builder: TraceBuilder, notes: Notes, run: _Run, others: list[str]) -> Trace:
     conversation = Conversation(builder, notes)
     texts = {space.path_of(name): text for space in run.workspaces for name, text in space.texts.items() if text is not None}
     if run.lines:
@@ -137,7 +140,7 @@ def _trace(builder: TraceBuilder, notes: Notes, run: _Run) -> Trace:
         space.put_on(conversation.shelf, notes)
     conversation.close()
     files = run.files.union((name for name, _, _ in run.teams), *(space.places for space in run.workspaces))
-    builder.meta(extra={"files": sorted(files)})
+    builder.meta(extra={"files": sorted(files), **({"other_files": others} if others else {})})
     return builder.build()
 
 
@@ -156,11 +159,13 @@ def _is_data(file: Source) -> bool:
         return False
 
 
-def _reason(file: Source) -> str:
+def _damage(file: Source) -> str | None:
+    """Why a file cannot be looked at, None when it can."""
     try:
-        return f"no log of MetaGPT ({look(file).kind})"
+        look(file)
     except ReadError as error:
         return error.reason
+    return None
 
 
 def _apart(folder: Source, spaces: list[Workspace]) -> list[Source]:
