@@ -254,6 +254,6 @@ def test_query_by_time_says_how_many_events_have_none(tmp_path: Path) -> None:
     path.write_text(json.dumps([{"role": "user", "name": "a", "content": "x"}, {"role": "assistant", "name": "b", "content": "y"}]))
     done = run("query", str(path), "--since", "2026-01-01")
     assert done.returncode == 0
-    assert "2 events have no time" in done.stderr
+    assert b"2 events have no time" in done.stderr
     assert run("query", GOOD, "--type", "note").returncode == 64
     assert run("query", "nowhere").returncode == 2
