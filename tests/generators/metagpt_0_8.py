@@ -4,13 +4,11 @@ MetaGPT 0.8.2 asks for packages that are gone (lancedb 0.4.0), so it is installe
 dependencies; those that its imports need are picked by hand (Python 3.11):
 
     pip install --no-deps metagpt==0.8.2
-    pip install "pydantic==2.9.2" "numpy<2" aiofiles aiohttp anthropic anytree beautifulsoup4 fire gitignore_parser gitpython \
-        google-generativeai gymnasium imap_tools jieba libcst loguru nbclient nbformat networkx openai pandas pillow pyyaml \
-        requests rich scikit-learn setuptools tenacity tiktoken tree_sitter tree_sitter_python typer zhipuai
+    @PINS@
     python tests/generators/metagpt_0_8.py OUT_FOLDER
 
-Every list in CASES is one folder ``OUT_FOLDER/<case>`` with the ``logs`` and the ``workspace`` of one
-METAGPT_PROJECT_ROOT; each of its functions runs in a process of its own, as one start of a user's program.
+Every entry of CASES becomes ``OUT_FOLDER/<case>`` with the ``logs`` and the ``workspace`` of one
+METAGPT_PROJECT_ROOT. Each of its functions runs in a process of its own, as one start of a user's program.
 Paths of the machine are replaced afterwards, everything else stays as the framework wrote it.
 """
 
@@ -25,17 +23,17 @@ import sys
 import sysconfig
 import tempfile
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
 from unittest import mock
 
-STUBS = {"boto3", "botocore", "chromadb", "dashscope", "faiss", "lancedb", "llama_index", "ollama", "playwright", "qianfan", "sparkai"}
+STUBS = {"boto3", "botocore", "chromadb", "dashscope", "faiss", "lancedb", "llama_index", "ollama", "playwright", "qianfan", "sparkai", "volcenginesdkarkruntime"}
 CONFIG = """llm:
   api_type: "openai"
-  model: "gpt-4o-mini"
+  model: "gpt-4o"
   base_url: "http://127.0.0.1:9/v1"
-  api_key: "sk-none"
+  api_key: "none"
 """
 
 
@@ -49,7 +47,7 @@ class Anything(type):
 
 
 class EmptyModule(types.ModuleType):
-    """A package in which every name can be imported."""
+    """A package from which every name can be imported."""
 
     __path__: ClassVar[list[str]] = []
 
@@ -74,13 +72,380 @@ class Stubs(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         """Nothing to run."""
 
 
+# The framework reads its root and its configuration when it is imported.
+ROOT = Path(os.environ.setdefault("METAGPT_PROJECT_ROOT", tempfile.mkdtemp())).resolve()
+(ROOT / "config").mkdir(exist_ok=True)
+(ROOT / "config" / "config2.yaml").write_text(CONFIG, "utf-8")
+os.environ["HOME"] = str(ROOT)
+sys.meta_path.insert(0, Stubs())
+
+from metagpt.actions import Action, RunCode, UserRequirement  # noqa: E402
+from metagpt.configs.llm_config import LLMConfig, LLMType  # noqa: E402
+from metagpt.const import MESSAGE_ROUTE_TO_NONE  # noqa: E402
+from metagpt.context import Context  # noqa: E402
+from metagpt.logs import log_llm_stream  # noqa: E402
+from metagpt.provider.base_llm import BaseLLM  # noqa: E402
+from metagpt.provider.llm_provider_registry import register_provider  # noqa: E402
+from metagpt.roles import Architect, Engineer, ProductManager, ProjectManager, QaEngineer, Role  # noqa: E402
+from metagpt.schema import Message, Task, TaskResult  # noqa: E402
+from metagpt.team import Team  # noqa: E402
+
+
+@register_provider(LLMType.OPENAI)
+class ScriptedLLM(BaseLLM):
+    """Says the next of the answers, as a stream if asked to; a word is a token."""
+
+    answers: ClassVar[list[str]] = []
+
+    def __init__(self, config: LLMConfig) -> None:
+        self.config, self.model = config, config.model
+
+    async def acompletion(self, messages: list[dict], timeout: int = 3) -> dict:
+        """A whole answer."""
+        await asyncio.sleep(0.02)  # so that a message is not read in the round in which it is sent
+        if not ScriptedLLM.answers:
+            sys.exit(f"no answer is left for {messages}")
+        text = ScriptedLLM.answers.pop(0)
+        words = sum(len(str(message["content"]).split()) for message in messages)
+        self._update_costs({"prompt_tokens": words, "completion_tokens": len(text.split())})
+        return {"choices": [{"message": {"role": "assistant", "content": text}}]}
+
+    async def _achat_completion(self, messages: list[dict], timeout: int = 3) -> dict:
+        return await self.acompletion(messages, timeout)
+
+    async def _achat_completion_stream(self, messages: list[dict], timeout: int = 3) -> str:
+        text = self.get_choice_text(await self.acompletion(messages, timeout))
+        log_llm_stream(text)
+        return text
+
+
+def run_team(roles: list[Role], idea: str, answers: list[str], n_round: int, context: Context | None = None) -> Team:
+    """Hire, invest, run, as the command of MetaGPT does."""
+    ScriptedLLM.answers = answers
+    team = Team(context=context or Context())
+    team.hire(roles)
+    team.invest(3.0)
+    team.run_project(idea)
+    asyncio.run(team.run(n_round=n_round))
+    return team
+
+
+def asking(prompt: str, history: list[Message]) -> str:
+    """The prompt of an action, with what was said last."""
+    return f"{prompt}\n\n## Context\n{history[-1].content}"
+
+
+class WriteOutline(Action):
+    """The first step."""
+
+    async def run(self, history: list[Message]) -> str:
+        """An outline, as text."""
+        return await self._aask(asking("Write an outline of the program in at most three lines.", history))
+
+
+class WriteScript(Action):
+    """The second step."""
+
+    async def run(self, history: list[Message]) -> str:
+        """Python code, as text."""
+        return await self._aask(asking("Write the program in Python, return a code block.", history))
+
+
+class ReviewScript(Action):
+    """The third step; its message is for the coder alone, or for nobody."""
+
+    async def run(self, history: list[Message]) -> Message:
+        """What the coder is told."""
+        text = await self._aask(asking("Review the code. Say LGTM if nothing is to be changed.", history))
+        receivers = {MESSAGE_ROUTE_TO_NONE} if "LGTM" in text else {"Emil"}
+        return Message(content=text, role="Reviewer", cause_by=ReviewScript, sent_from="Ines", send_to=receivers)
+
+
+class BrokenReview(ReviewScript):
+    """A review that asks the model and then fails."""
+
+    async def run(self, history: list[Message]) -> Message:
+        """Nothing."""
+        text = await self._aask(asking("Review the code, answer in JSON.", history))
+        return Message(content=json.loads(text)["review"], role="Reviewer", cause_by=ReviewScript)
+
+
+class Planner(Role):
+    """Turns the idea into an outline."""
+
+    name: str = "Nora"
+    profile: str = "Planner"
+    goal: str = "outline small programs"
+    constraints: str = "keep the language of the requirement"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.set_actions([WriteOutline])
+        self._watch([UserRequirement])
+
+
+class Coder(Role):
+    """Writes what was outlined, and again what was reviewed."""
+
+    name: str = "Emil"
+    profile: str = "Coder"
+    goal: str = "write short programs"
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.set_actions([WriteScript])
+        self._watch([WriteOutline, ReviewScript])
+
+
+class Reviewer(Role):
+    """Reads the code."""
+
+    name: str = "Ines"
+    profile: str = "Reviewer"
+    goal: str = "find mistakes before users do"
+    broken: bool = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.set_actions([BrokenReview if self.broken else ReviewScript])
+        self._watch([WriteScript])
+
+
+KETTLE = """1. Ask how many cups are wanted.
+2. One cup takes 45 seconds – “eine Tasse, 45 s”.
+3. Print the time of the kettle | minutes and seconds."""
+KETTLE_CODE = """```python
+def boil(cups: int) -> str:
+    seconds = cups * 45
+    return f"{seconds // 60}:{seconds % 60:02d}"
+
+
+print(boil(int(input("Cups? "))))
+```"""
+LENDING = """1. Keep {book: reader} in a dict.
+2. lend() and give_back() change it."""
+LENDING_CODE = """```python
+lent = {}
+
+
+def lend(book, reader):
+    lent[book] = reader
+```"""
+LENDING_BETTER = """```python
+lent: dict[str, str] = {}
+
+
+def lend(book: str, reader: str) -> bool:
+    return lent.setdefault(book, reader) == reader
+
+
+def give_back(book: str) -> None:
+    lent.pop(book, None)
+```"""
+
+
+def first_run() -> None:
+    """Each role has one turn, then all are idle."""
+    answers = [KETTLE, KETTLE_CODE, "LGTM. Zero cups boil in 0:00, das passt."]
+    run_team([Planner(), Coder(), Reviewer()], "A timer for a kettle, größere Kannen auch.", answers, n_round=5)
+
+
+def second_run() -> None:
+    """The review is sent to the coder, who writes the program once more; the rounds are used up."""
+    answers = [LENDING, LENDING_CODE, "give_back() is missing, and a book can be lent twice.", LENDING_BETTER, "LGTM 👍"]
+    run_team([Planner(), Coder(), Reviewer()], "Write down who has borrowed which book: 図書館.", answers, n_round=5)
+
+
+def broken_run() -> None:
+    """The review fails: the framework saves the team."""
+    answers = ["1. Add the weights.\n2. Print kilograms.", "```python\nprint(sum([0.4, 1.1]), 'kg')\n```", "All fine, I think."]
+    run_team([Planner(), Coder(), Reviewer(broken=True)], "Add up the weights of parcels.", answers, n_round=5)
+
+
+def block(content: dict[str, Any]) -> str:
+    """The answer that an ActionNode asks for."""
+    return "[CONTENT]\n" + json.dumps(content, indent=4, ensure_ascii=False) + "\n[/CONTENT]"
+
+
+PRD = block(
+    {
+        "Language": "en",
+        "Programming Language": "Python",
+        "Original Requirements": "Split the tips of an evening.",
+        "Project Name": "tip_jar",
+        "Product Goals": ["Fair to the cent"],
+        "User Stories": ["As a waiter I want my share in €"],
+        "Competitive Analysis": ["Paper: slow"],
+        "Competitive Quadrant Chart": "quadrantChart\n    Paper: [0.2, 0.3]",
+        "Requirement Analysis": "The rest of a division must not be lost.",
+        "Requirement Pool": [["P0", "split a sum"]],
+        "UI Design draft": "A command line.",
+        "Anything UNCLEAR": "",
+    }
+)
+REFINED_PRD = block(
+    {
+        "Language": "en",
+        "Programming Language": "Python",
+        "Refined Requirements": "Split the tips by hours worked.",
+        "Project Name": "tip_jar",
+        "Refined Product Goals": ["Fair to the cent", "Fair to the hour"],
+        "Refined User Stories": ["As a cook I want my share, too"],
+        "Competitive Analysis": ["Paper: slow"],
+        "Competitive Quadrant Chart": "quadrantChart\n    Paper: [0.2, 0.3]",
+        "Refined Requirement Analysis": ["Hours are weights."],
+        "Refined Requirement Pool": [["P0", "split a sum by weights"]],
+        "UI Design draft": "A command line.",
+        "Anything UNCLEAR": "Half hours?",
+    }
+)
+DESIGN = block(
+    {
+        "Implementation approach": "Count in cents, divmod keeps the rest.",
+        "File list": ["tips.py", "main.py"],
+        "Data structures and interfaces": "classDiagram\n    class Tips {\n        +split(cents, waiters) list\n    }",
+        "Program call flow": "sequenceDiagram\n    main->>Tips: split(1000, 3)",
+        "Anything UNCLEAR": "",
+    }
+)
+TASKS = block(
+    {
+        "Required packages": [],
+        "Required Other language third-party packages": [],
+        "Logic Analysis": [["tips.py", "split"], ["main.py", "prints the shares"]],
+        "Task list": ["tips.py", "main.py"],
+        "Full API spec": "",
+        "Shared Knowledge": "",
+        "Anything UNCLEAR": "",
+    }
+)
+TIPS = """```python
+def split(cents, waiters):
+    return [cents // waiters] * waiters
+```"""
+BETTER_TIPS = """```python
+def split(cents, waiters):
+    share, rest = divmod(cents, waiters)
+    return [share + (number < rest) for number in range(waiters)]
+```"""
+MAIN = """```python
+from tips import split
+
+print(*split(1000, 3), sep=" ct, ")
+```"""
+TEST = """```python
+import unittest
+
+from tip_jar.tips import split
+
+
+class SplitTest(unittest.TestCase):
+    def test_rest(self):
+        self.assertEqual(split(1000, 3), [334, 333, 333])
+
+
+unittest.main()
+```"""
+
+
+def company(**settings: Any) -> Context:
+    """A context as the options of the command line make it."""
+    context = Context()
+    context.config.update_via_cli(**{"project_path": "", "project_name": "", "inc": False, "reqa_file": "", "max_auto_summarize_code": 0, **settings})
+    return context
+
+
+def project_run() -> None:
+    """The roles of the framework write a project."""
+    answers = [PRD, DESIGN, TASKS, TIPS, MAIN, "## TODOs\nThe rest is lost.", "NO. Fix tips.py.", BETTER_TIPS, MAIN, "## Summary\nFine.", "YES"]
+    answers += [TEST, TEST, "## Status:\nPASS\n## Send To:\nNoOne"]
+    roles = [ProductManager(), Architect(), ProjectManager(), Engineer(), QaEngineer()]
+    with mock.patch.object(RunCode, "_install_dependencies"):
+        run_team(roles, "Split the tips of an evening – fair geteilt.", answers, n_round=9, context=company(max_auto_summarize_code=1))
+
+
+def project_update() -> None:
+    """A new requirement for the same project: the product manager writes the document again."""
+    answers = [block({"issue_type": "REQUIREMENT", "reason": "new"}), block({"is_relative": "YES", "reason": "tips"}), REFINED_PRD]
+    context = company(project_path=str(ROOT / "workspace" / "tip_jar"), project_name="tip_jar", inc=True)
+    run_team([ProductManager()], "Split the tips by hours worked.", answers, n_round=1, context=context)
+
+
+PLAN = """```json
+[
+    {"task_id": "1", "dependent_task_ids": [], "instruction": "Load the sales of May.", "task_type": "other"},
+    {"task_id": "2", "dependent_task_ids": ["1"], "instruction": "Sum them up by item.", "task_type": "other"},
+    {"task_id": "3", "dependent_task_ids": ["1", "2"], "instruction": "Draw the sums.", "task_type": "other"}
+]
+```"""
+
+
+class WriteStep(Action):
+    """The code of one task."""
+
+    async def run(self, task: Task) -> str:
+        """Python, as text."""
+        return await self._aask(f"Write one line of Python for: {task.instruction}")
+
+
+class Analyst(Role):
+    """Makes a plan and works through it, asking a person each time."""
+
+    name: str = "Otto"
+    profile: str = "Analyst"
+    auto_run: bool = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._set_react_mode(react_mode="plan_and_act", auto_run=self.auto_run)
+        self.set_actions([WriteStep])
+
+    async def _act_on_task(self, current_task: Task) -> TaskResult:
+        code = await self.actions[0].run(current_task)
+        if "screen" in code:
+            raise RuntimeError("no screen to draw on")
+        failed = "None" in code
+        return TaskResult(code=code, result="TypeError: NoneType" if failed else "31 rows", is_success=not failed)
+
+
+def planned_run() -> None:
+    """One task works, one does not (which the person confirms), one breaks the run: the framework saves the team."""
+    run_team([Analyst()], "Which item sells best?", [PLAN, "rows = load('may.csv')", "sums = sum(None)", "screen.draw(sums)"], n_round=3)
+
+
+def replanned_run() -> None:
+    """Without a person: the plan is changed when a task fails; at the end the program saves the team."""
+    again = '```json\n[{"task_id": "2", "dependent_task_ids": ["1"], "instruction": "Sum up what is not empty.", "task_type": "other"}]\n```'
+    answers = [PLAN, "rows = load('may.csv')", "sums = sum(None)", again, "sums = sum(rows)", "draw(sums)"]
+    run_team([Analyst(auto_run=True)], "Which item sells best?", answers, n_round=3).serialize()
+
+
+CASES: dict[str, list[Callable[[], None]]] = {
+    "two_runs": [first_run, second_run],
+    "interrupted": [broken_run],
+    "project": [project_run, project_update],
+    "planned": [planned_run],
+    "replanned": [replanned_run],
+}
+
+
+def start(case: str, number: int, root: Path) -> None:
+    """Run one function of a case in its own process; a person who is asked confirms."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    env = {"METAGPT_PROJECT_ROOT": str(root), "PATH": path, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONIOENCODING": "utf-8"}
+    command = [sys.executable, __file__, case, str(number)]
+    done = subprocess.run(command, cwd=root, env=env, input="confirm\n" * 9, encoding="utf-8", capture_output=True, timeout=120, check=False)
+    if done.returncode:
+        sys.exit(f"{case} {number}:\n{done.stdout}\n{done.stderr}")
+
+
 def copy_clean(root: Path, target: Path) -> None:
-    """Copy logs and workspace of a project root, without the paths of this machine and without the Git repositories."""
-    here = str(Path(__file__).parent.resolve())
-    paths = {str(root): "/project", here: "/project", sysconfig.get_path("purelib"): "/site-packages", sys.base_prefix: "/python"}
+    """Copy logs and workspace of a project root, without its Git repository and the paths of this machine."""
     hidden = shutil.ignore_patterns(".git", ".gitignore", "__pycache__")
     for name in ("logs", "workspace"):
         shutil.copytree(root / name, target / name, ignore=hidden, dirs_exist_ok=True)
+    here = str(Path(__file__).parent.resolve())
+    paths = {str(root): "/project", here: "/project", sysconfig.get_path("purelib"): "/site-packages", sys.base_prefix: "/python"}
     for file in (path for path in target.rglob("*") if path.is_file()):
         text = file.read_text("utf-8")
         for path, short in paths.items():
@@ -88,27 +453,20 @@ def copy_clean(root: Path, target: Path) -> None:
         file.write_text(text, "utf-8")
 
 
-def make_case(case: str, starts: int, typed: str, target: Path) -> None:
-    """Start the functions of a case one after the other in a new project root, and keep what they leave."""
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder).resolve()
-        (root / "config").mkdir()
-        (root / "config" / "config2.yaml").write_text(CONFIG, "utf-8")
-        keep = {key: os.environ[key] for key in ("LANG", "PATH") if key in os.environ}
-        env = {**keep, "METAGPT_PROJECT_ROOT": str(root), "HOME": str(root), "PYTHONDONTWRITEBYTECODE": "1"}
-        for number in range(starts):
-            command = [sys.executable, __file__, case, str(number)]
-            done = subprocess.run(
-                command, cwd=root, env=env, input=typed, text=True, encoding="utf-8", capture_output=True, timeout=120, check=False
-            )
-            if done.returncode:
-                sys.exit(f"{case} {number}:\n{done.stdout}\n{done.stderr}")
-        copy_clean(root, target / case)
+def main(out: Path) -> None:
+    """Make every case."""
+    for case, functions in CASES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            root = Path(folder).resolve()
+            for number in range(len(functions)):
+                start(case, number, root)
+            shutil.rmtree(out / case, ignore_errors=True)
+            copy_clean(root, out / case)
+    shutil.rmtree(ROOT)
 
 
-if "METAGPT_PROJECT_ROOT" not in os.environ:  # the process that the user starts; the framework reads the variable when it is imported
-    for folder, (count, answers) in {"two_runs": (2, ""), "interrupted": (1, ""), "project": (2, ""), "planned": (1, "confirm\n" * 4)}.items():
-        make_case(folder, count, answers, Path(sys.argv[1]))
-    sys.exit()
-
-sys.meta_path.insert(0, Stubs())
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        main(Path(sys.argv[1]))
+    else:
+        CASES[sys.argv[1]][int(sys.argv[2])]()
