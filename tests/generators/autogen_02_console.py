@@ -58,10 +58,13 @@ def console_group():
     planner = assistant(
         "planner",
         f"The note of yesterday said:\n{RULE}\nclerk (to baker):\nbake less\n{RULE}\nSo we do.",
+        "Baker, what do you say?",
         "Then we are done. TERMINATE",
     )
     clerk = assistant(
-        "clerk", {"function_call": {"name": "count_stock", "arguments": '{"item": "Brezel"}'}},
+        "clerk",
+        {"function_call": {"name": "count_stock", "arguments": '{"item": "Brezel"}'}},
+        "None is left.",
         functions=[{"name": "count_stock", "parameters": {"type": "object", "properties": {}}}],
     )
     baker = assistant("baker", "No Brezel, then. ¡Vale!")
