@@ -146,6 +146,9 @@ def times_in(path: Path) -> set[datetime]:
             text = "\n".join(database.iterdump())
     else:
         text = path.read_text("utf-8", "replace")
+    days = re.findall(r"^\[(\d{4})-(\d\d)-(\d\d) (\d\d:\d\d:\d\d) [A-Z]+\] ", text, re.MULTILINE)  # ChatDev writes the day before the month
+    if days:
+        return {datetime.fromisoformat(f"{year}-{month}-{day}T{time}") for year, day, month, time in days}
     written = re.findall(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d+)?", text)
     printed = re.findall(r"datetime\.datetime\((\d+, \d+, \d+, \d+, \d+, \d+(?:, \d+)?)", text)
     printed = [parts if parts.count(",") == 6 else f"{parts}, 0" for parts in printed]

@@ -1,0 +1,3 @@
+'''Pears.'''
+print('pears', 'plums')
+print('more')
