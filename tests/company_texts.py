@@ -1,4 +1,4 @@
-"""The texts in the logs of teams that write software (MetaGPT, ChatDev), found without the readers.
+"""The texts in the logs of teams that write software (MetaGPT, ChatDev) and of MASFT, found without the readers.
 
 Shares no code with ``agenttrace.readers``: a line's header is cut off, JSON behind it is parsed, and of a
 document that is cut the whole strings are taken.
@@ -16,7 +16,7 @@ from typing import Any
 
 from tests.printed_texts import unpacked
 
-FORMATS = frozenset({"chatdev", "metagpt"})
+FORMATS = frozenset({"chatdev", "masft", "metagpt"})
 """The formats whose texts are found here."""
 
 _LOGURU = re.compile(r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ \| [A-Z]+ *\| \S+:\d+ - ")
@@ -43,6 +43,9 @@ _FRAMES = (  # what only frames a text: cut off, or the whole line
 )
 
 
+_HYPER = re.compile(r"^HyperAgent_\S+ - [A-Z]+ - (?:[\w -]+'s Response: ?|[\w ]+->[\w ]+: ?)?")
+
+
 def read(path: Path) -> str:
     """The text of a log; Windows wrote some in GBK."""
     data = path.read_bytes()
@@ -59,10 +62,14 @@ def whole(path: Path, variant: str) -> Any:
         return [_unframed(_BRACKETED.sub("", line)) for line in text.split("\n")]
     if variant == "log":
         return list(_lines(text))
+    if variant == "hyperagent_log":
+        return [_HYPER.sub("", line) for line in text.split("\n")]
     try:
         value = json.loads(text)
     except ValueError:
         return [json.loads(found) for found, is_key in _STRING.findall(text) if not is_key]
+    if variant == "hyperagent":
+        value["trajectory"] = [_HYPER.sub("", line) for line in value["trajectory"]]
     if variant == "masft":
         value["content"] = list(_lines(value["content"]))
     elif isinstance(value, dict) and isinstance(value.get("env", {}).get("history"), str):
@@ -79,6 +86,11 @@ def said(path: Path, variant: str) -> list[str]:
     if variant == "path":
         results = [(item["result"], item["action"].get("parameter")) for item in json.loads(text)]
         return [said for result, parameter in results for said in (result["step_data"], result["answer"], parameter) if said]
+    if variant == "hyperagent_log":
+        return [_HYPER.sub("", line) for line in text.split("\n")]
+    if variant in ("hyperagent", "ma_tot"):
+        lines = [_HYPER.sub("", line) for line in json.loads(text)["trajectory"]]
+        return [line for line in lines if not re.match(r" ?[*#]{5}|Verifier response:", line)]
     if variant == "masft":
         below = json.loads(text)["content"].split("\n")
         return [line for line in below if line.strip() and not _LOGURU.match(line)]

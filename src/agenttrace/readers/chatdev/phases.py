@@ -28,6 +28,7 @@ class Phases:
     Attributes:
         task: the task of the run, which tables repeat.
         concluded: the event of the last conclusion.
+        model: the model of the phase at work.
     """
 
     def __init__(self, builder: TraceBuilder, notes: Notes) -> None:
@@ -41,6 +42,7 @@ class Phases:
         self._models: dict[str, str] = {}
         self.task: str | None = None
         self.concluded: str | None = None
+        self.model: str | None = None
 
     def compose(self, composed: str, phase: str, entry: Entry) -> None:
         """A phase is about to begin as part of a composed one."""
@@ -94,29 +96,32 @@ class Phases:
             if name and prompt and self._prompts.setdefault(name, prompt) == prompt:
                 self._builder.agent(name, config={"role_prompt": prompt})
                 del rest[f"{role}_role_prompt"]
-        if not self._model(table):
-            rest.pop("model_type", None)
+        self._model(table, entry)
+        rest.pop("model_type", None)
         if self.task is not None and rest.get("task_prompt") == self.task:
             del rest["task_prompt"]
             self._notes.add("copy", entry.ref, "the task of the run")
         return rest
 
-    def _model(self, table: dict[str, str]) -> bool:
-        """The model of the two roles, if a table names one. Whether a role had another one before."""
+    def _model(self, table: dict[str, str], entry: Entry) -> None:
+        """The model of the two roles, if a table names one: an agent's first one is its own, calls have that of their phase."""
         model = table.get("model_type", "None")
-        changed = False
-        for role in _ROLES if model not in ("", "None") else ():
+        if model in ("", "None"):
+            return
+        self.model = model
+        for role in _ROLES:
             if name := table.get(f"{role}_role_name"):
-                changed = changed or self._models.setdefault(name, model) != model
                 self._builder.agent(name, model=model)
-        return changed
+                if self._models.setdefault(name, model) != model:
+                    self._notes.add("aside", entry.ref, f"{name} has now {model}: in the usage of its calls")
 
     def repeats(self, table: dict[str, str], entry: Entry) -> bool:
         """Whether the table of a role play is that of the open phase; what it says more is kept there."""
         phase = self._open[-1] if self._open else None
         if phase is None or any(phase.table.get(f"{role}_role_name") != table.get(f"{role}_role_name") for role in _ROLES):
             return False
-        known = set(phase.table.values()) | {self.task, "", "None"} | (set() if self._model(table) else {table.get("model_type")})
+        self._model(table, entry)
+        known = set(phase.table.values()) | {self.task, "", "None", table.get("model_type")}
         more = {key: value for key, value in table.items() if value not in known}
         if more:
             self._builder.keep(phase.event_id, more)

@@ -209,7 +209,7 @@ class _Run:
             receivers=[receiver] if receiver is not None else (),
             timestamp=entry.time,
             source_ref=entry.ref,
-            usage=_usage(usage) if usage else None,
+            usage=_usage(usage, self._phases.model) if usage else None,
             turn_id=f"turn:{entry.ref}" if usage else None,
             extra=extra or None,
             **more,
@@ -282,7 +282,7 @@ class _Run:
     def _flush_usage(self) -> None:
         """Calls of a model that gave no message."""
         for entry, figures in self._usage:
-            self._log(entry, usage=_usage(figures), turn_id=f"turn:{entry.ref}")
+            self._log(entry, usage=_usage(figures, self._phases.model), turn_id=f"turn:{entry.ref}")
         self._usage = []
 
     def _update_codes(self, entry: Entry, rest: str) -> bool:
@@ -345,6 +345,8 @@ def _prompt_and_text(text: str) -> tuple[str | None, str]:
     return (text[1:end], text[end + 3 :]) if end > 0 else (None, text)
 
 
-def _usage(figures: dict[str, int]) -> Usage:
+def _usage(figures: dict[str, int], model: str | None) -> Usage:
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    return Usage(prompt_tokens=figures.get(names[0]), completion_tokens=figures.get(names[1]), total_tokens=figures.get(names[2]))
+    return Usage(
+        prompt_tokens=figures.get(names[0]), completion_tokens=figures.get(names[1]), total_tokens=figures.get(names[2]), model=model
+    )

@@ -1,0 +1,3 @@
+def split(cents, waiters):
+    share, rest = divmod(cents, waiters)
+    return [share + (number < rest) for number in range(waiters)]
