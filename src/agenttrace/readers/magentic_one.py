@@ -16,7 +16,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from agenttrace.builder import TraceBuilder
+from agenttrace.builder import EVERYONE, TraceBuilder
 from agenttrace.formats import Format, Match
 from agenttrace.model import Trace, Usage
 from agenttrace.notes import Notes
@@ -96,6 +96,7 @@ class _Run:
         source = record.get("source")
         if source == _USER:
             self.asked = True
+            self._builder.agent(_USER, participant=False)
         agent, route = _route(source if isinstance(source, str) else None)
         event = self._event(ref, record)
         if record.get("action") is not None:
@@ -160,19 +161,19 @@ def _route(source: str | None) -> tuple[str | None, str | None]:
     return match[1], source[len(match[1]) + 2 : -1] if source else None
 
 
-def _delivery(agent: str | None, route: str | None, source: Any) -> tuple[list[str], str]:
-    """Receivers and kind of message by the route; agents answer to the orchestrator, which answers to the user."""
+def _delivery(agent: str | None, route: str | None, source: Any) -> tuple[Any, str]:
+    """Receivers and kind of message by the route; the task and what agents reply is published to the whole team."""
     if route is not None and route.startswith("-> "):
         return [route[3:]], "instruction"
     if route == "thought":
         return [], "thought"
-    if route == "final answer":
-        return [_USER], "chat"
+    if route == "final answer":  # logged only
+        return [], "chat"
     if route == "termination condition":
         return [], "termination"
     if route is not None or agent is None:
         return [], "log"
-    return (["Orchestrator"] if source != "Orchestrator" else []), "chat"
+    return (EVERYONE if source != "Orchestrator" else []), "chat"
 
 
 def _usage(call: Record) -> Usage | None:
@@ -190,12 +191,12 @@ FORMAT = Format(
     versions="0.4.0.dev",
     mapping={
         "source": "AgentInstance; what stands in brackets behind it decides kind and receivers",
-        "OrchestrationEvent of UserProxy": "begins a trace; Message to Orchestrator, derived",
+        "OrchestrationEvent of UserProxy": "begins a trace; Message to the whole team, derived",
         "(-> Agent)": "Message instruction to the agent, explicit",
         "(thought)": "Message thought",
-        "(final answer)": "Message to UserProxy, derived",
+        "(final answer)": "Message without receivers: it is logged, not sent",
         "(termination condition)": "Message termination",
-        "AgentEvent": "Message to Orchestrator, derived",
+        "AgentEvent": "Message to the whole team, derived",
         "WebSurferEvent": "ToolCall named by action, with arguments and, as result, the message; url in extra",
         "LLMCallEvent": "usage and turn of the record that follows; earlier ones of the same record in extra.earlier_model_calls",
         "timestamp": "Event.timestamp, naive",

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from agenttrace.builder import TraceBuilder
+from agenttrace.builder import EVERYONE, TraceBuilder
 from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
 from agenttrace.model import ContentPart, Trace
@@ -95,6 +95,8 @@ def _history(builder: TraceBuilder, notes: Notes, history: list[Any], at: str) -
         role = _text(item.get("role"))
         match = _ROUTED.fullmatch(role) if role else None
         agent, route = (match[1], match[2]) if match else (role, None)
+        if agent == _HUMAN:
+            builder.agent(_HUMAN, participant=False)
         receivers, kind = _delivery(agent, route)
         extra = {key: part for key, part in item.items() if key not in ("role", "content") and part is not None}
         if extra:
@@ -125,13 +127,13 @@ def _labels(builder: TraceBuilder, value: dict[str, Any], at: str, steps: dict[i
             builder.annotate(name, value[name], kind="label", event_id=where, agent_id=agent_id, author="human", source_ref=f"{at}/{name}")
 
 
-def _delivery(agent: str | None, route: str | None) -> tuple[list[str], str]:
-    """Receivers and kind of message: the orchestrator instructs, agents and the human answer to it."""
+def _delivery(agent: str | None, route: str | None) -> tuple[Any, str]:
+    """Receivers and kind of message: the orchestrator instructs; the task and what agents reply is published to the whole team."""
     if route is not None and route.startswith("-> "):
         return [route[3:]], "instruction"
     if route is not None:
         return [], {"thought": "thought", "termination condition": "termination"}.get(route, "log")
-    return (["Orchestrator"] if agent not in (None, "Orchestrator") else []), "chat"
+    return (EVERYONE if agent not in (None, "Orchestrator") else []), "chat"
 
 
 def _content(content: Any) -> str | tuple[ContentPart, ...] | None:
@@ -152,7 +154,7 @@ FORMAT = Format(
     versions="the published files",
     mapping={
         "role": "AgentInstance; `(-> Agent)`: Message instruction, explicit; `(thought)`: thought; `(termination condition)`: termination",
-        "human, and agents without a route": "Message to Orchestrator, derived",
+        "human, and agents without a route": "Message to the whole team, derived",
         "content": "Message.content",
         "question, question_ID, level": "meta.task, task_id, difficulty",
         "is_corrected, is_correct": "meta.success",
