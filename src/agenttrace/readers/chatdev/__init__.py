@@ -104,7 +104,7 @@ FORMAT = Format(
         "[chatting]": "SubtaskUpdate in_progress: phase_name, phase_prompt: goal, the two roles: assigned_to; the rest: extra",
         "[Execute Detail]": "parent_task_id of the phase that follows; the composed phase: a SubtaskUpdate once",
         "[Seminar Conclusion]": "SubtaskUpdate completed with result; a Reflection within its phase",
-        "X: [Start Chat]; A<->B on : Phase, turn n": "Message, explicit receiver; DependencyLink receives_msg, explicit, between turns",
+        "X: [Start Chat]; X: A<->B on : Phase, turn n": "Message, explicit receiver; DependencyLink receives_msg, explicit, between turns",
         "system prompt in brackets": "AgentInstance.system_prompt of the receiver; another one: extra of the message",
         "[OpenAI_Usage_Info Receive]": "usage of the message that follows",
         "[Update Codes]": "Artifact with version, content, source_event_id: the conclusion; the difference: extra.diff",

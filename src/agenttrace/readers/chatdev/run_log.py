@@ -5,8 +5,9 @@ statistics.py, camel/agents/role_playing.py):
 
 * ``[chatting]`` sets up a phase in a table, ``[RolePlaying]`` repeats it for the two roles; ``[Seminar Conclusion]``
   is the phase's result. A ``Reflection`` is a phase within the one that it concludes.
-* ``X: [Start Chat]`` is what the user role tells the assistant role, ``A<->B on : Phase, turn n`` what A answers B.
-  Before both stands, in brackets, the system prompt of the one who is told.
+* ``X: [Start Chat]`` is what the user role tells the assistant role. ``X: A<->B on : Phase, turn n`` is what one of the
+  assistant role A and the user role B says to the other; both may speak in a turn. Before each stands, in
+  brackets, the system prompt of the one who is told.
 * ``[Execute Detail]`` names the composed phase, and its cycle, of the phase that follows.
 * Usage is logged before the message that the call gave; ``[Software Info]`` repeats totals.
 * ``[Test Reports]`` is what running the software printed; no agent runs it.
@@ -31,7 +32,7 @@ __all__ = ["Left", "fill_log"]
 
 _MARKED = re.compile(r"(?:(?P<who>[^\n:*]{1,100}): )?\*\*\[(?P<what>[^\]\n]{1,60})\]\*\*:?[ \t]*\n?(?P<rest>.*)", re.DOTALL)
 _TURN = re.compile(
-    r"[^\n:*]{1,100}: \*\*(?P<a>[^*\n]{1,100}?)<->(?P<b>[^*\n]{1,100}?) on : "
+    r"(?P<who>[^\n:*]{1,100}): \*\*(?P<a>[^*\n]{1,100}?)<->(?P<b>[^*\n]{1,100}?) on : "
     r"(?P<phase>[^*\n]{1,100}), turn (?P<turn>\d{1,9})\*\*\s*(?P<rest>.*)",
     re.DOTALL,
 )
@@ -60,7 +61,7 @@ def fill_log(builder: TraceBuilder, notes: Notes, entries: list[Entry]) -> Left:
     """Fill a builder from the entries of a log."""
     run = _Run(builder, notes, entries)
     for place, entry in enumerate(entries):
-        notes.count_source(entry.text)
+        notes.count_source(_values(entry.text))
         run.add(place, entry)
     run.close()
     return Left(run.task, run.codes)
@@ -163,16 +164,17 @@ class _Run:
         if following is not None:
             self._phases.expect(following["phase"], (following["a"], following["b"]), entry)
         self._last.clear()
+        self._flush_usage()
         event_id = self._message(entry, who, receiver, rest)
         if receiver is not None:
             self._last[who, receiver] = event_id
 
     def _turn(self, entry: Entry, match: re.Match[str]) -> None:
         """One role answers the other."""
-        sender, receiver = match["a"], match["b"]
-        self._phases.expect(match["phase"], (sender, receiver), entry)
-        usage = self._usage.pop()[1] if self._usage else {}
-        self._flush_usage()
+        assistant, user = match["a"], match["b"]
+        sender, receiver = (user, assistant) if match["who"] == user else (assistant, user)
+        self._phases.expect(match["phase"], (assistant, user), entry)
+        usage = self._usage.pop(0)[1] if self._usage else {}  # both roles may have been asked before either is shown
         event_id = self._message(
             entry,
             sender,
@@ -225,8 +227,7 @@ class _Run:
         module = _MODULE.match(entry.text)
         if said is not None and said["who"] in names:
             receiver = names[0] if said["who"] == names[1] else names[1]
-            usage = self._usage.pop()[1] if self._usage else {}
-            self._flush_usage()
+            usage = self._usage.pop(0)[1] if self._usage else {}
             self._message(entry, said["who"], receiver, said["rest"], usage=usage, extra=self._sent)
             self._sent = {}
         elif module is not None:
@@ -336,6 +337,11 @@ class _Run:
     def _post_info(self, _entry: Entry, rest: str) -> bool:
         _fill_totals(self._builder, rest)
         return False
+
+
+def _values(text: str) -> Any:
+    """What an entry says, value by value: the rows of a table, figures, or a text."""
+    return rows_of(text) or [number for _, number in _FIGURE.findall(text)] or text
 
 
 def _prompt_and_text(text: str) -> tuple[str | None, str]:

@@ -9,9 +9,10 @@ Facts from ``metagpt/schema.py`` (Document, Documents), ``utils/file_repository.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from agenttrace.builder import TraceBuilder
+from agenttrace.lenient import pointer
 from agenttrace.notes import Notes
 
 __all__ = ["Shelf", "documents_in", "endings", "plain_path"]
@@ -101,21 +102,30 @@ class Shelf:
         return self._events[name]
 
 
-def documents_in(instruct: Any) -> tuple[list[tuple[str, Any]], Any]:
-    """The documents in an ``instruct_content``, by path, and what of it is none."""
+class Document(NamedTuple):
+    """A document that a message carries; ``place`` is its JSON pointer in the value of ``instruct_content``."""
+
+    place: str
+    path: str
+    text: Any
+
+
+def documents_in(instruct: Any) -> tuple[list[Document], Any]:
+    """The documents in an ``instruct_content``, and what of it is none."""
     value = instruct.get("value") if isinstance(instruct, dict) else None
     if not isinstance(value, dict):
         return [], instruct
-    listed = value["docs"].values() if value.keys() == {"docs"} and isinstance(value["docs"], dict) else [value]
-    found = [document for item in listed if (document := _document(item)) is not None]
+    several = value.keys() == {"docs"} and isinstance(value["docs"], dict)
+    listed = {pointer("docs", name): item for name, item in value["docs"].items()} if several else {"": value}
+    found = [document for place, item in listed.items() if (document := _document(place, item)) is not None]
     if not found or len(found) < len(listed):
         return [], instruct
     frame = {key: item for key, item in instruct.items() if key != "value"}
     return found, frame or None
 
 
-def _document(value: Any) -> tuple[str, Any] | None:
+def _document(place: str, value: Any) -> Document | None:
     if not isinstance(value, dict) or value.keys() != {"root_path", "filename", "content"}:
         return None
     root, name = str(value["root_path"] or ""), str(value["filename"] or "")
-    return plain_path(f"{root}/{name}" if root else name), value["content"]
+    return Document(place, plain_path(f"{root}/{name}" if root else name), value["content"])

@@ -126,8 +126,8 @@ class _Run:
             if message is not None:
                 if isinstance(message.get("content"), str):
                     self._published.add(message["content"].strip())
-                for path, body in documents_in(message.get("instruct_content"))[0]:
-                    self._wrote(open_files.pop(path, None), body)
+                for document in documents_in(message.get("instruct_content"))[0]:
+                    self._wrote(open_files.pop(document.path, None), document.text)
             elif text.startswith(_TASK):
                 self._look_at_task(line)
             elif file is not None:

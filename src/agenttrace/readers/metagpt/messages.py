@@ -107,7 +107,10 @@ class Conversation:
         for value in (metadata.get("agent") if isinstance(metadata, dict) else None, message.get("role")):
             if isinstance(value, str) and value and value not in _GENERIC:
                 return value
-        return next((value for key in ("sent_from", "role") if isinstance(value := message.get(key), str) and value), None)
+        sent_from = message.get("sent_from")
+        if isinstance(sent_from, str) and sent_from:
+            return sent_from
+        return "user" if message.get("role") == "user" else None  # ``assistant`` does not say who
 
     def _sender(self, message: Item) -> str | None:
         label = self.sender_of(message)
@@ -168,8 +171,9 @@ class Conversation:
             self.said.add(message["content"])
         instruct = message.get("instruct_content")
         self.instructed.append(instruct.get("value") if isinstance(instruct, dict) else instruct)
-        for number, (path, body) in enumerate(documents):
-            self.shelf.carried(path, body, sender, event_id, f"{ref}/instruct_content/{number}", timestamp)
+        for document in documents:
+            place = f"{ref}/instruct_content/value{document.place}"
+            self.shelf.carried(document.path, document.text, sender, event_id, place, timestamp)
         return event_id
 
 
