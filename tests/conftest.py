@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 FORMATS = Path(__file__).parent / "formats"
 
+collect_ignore = ["formats"]  # inputs of readers: workspaces among them hold the tests of the code that a team wrote
+
 
 def corpus_folder() -> Path:
     """Where real logs lie: ``AGENTTRACE_CORPUS``, else ``../shared/data`` beside the checkout."""

@@ -341,7 +341,10 @@ class _Run:
 
 def _values(text: str) -> Any:
     """What an entry says, value by value: the rows of a table, figures, or a text."""
-    return rows_of(text) or [number for _, number in _FIGURE.findall(text)] or text
+    beginning = text[:300]
+    if "| **" in beginning:
+        return rows_of(text)
+    return [number for _, number in _FIGURE.findall(text)] if "_Usage_Info" in beginning else text
 
 
 def _prompt_and_text(text: str) -> tuple[str | None, str]:
