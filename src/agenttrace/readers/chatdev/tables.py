@@ -6,7 +6,7 @@ import re
 
 __all__ = ["rows_of"]
 
-_ROW = re.compile(r"^\| \*\*(?P<key>[^*\n]{1,100})\*\* \| (?P<value>.*?) ?\|[ \t\r]*$", re.MULTILINE)
+_ROW = re.compile(r"^\| \*\*(?P<key>[^*\n]{1,100})\*\* \| (?P<value>.*)\|[ \t\r]*$", re.MULTILINE)
 
 
 def rows_of(text: str) -> dict[str, str]:
