@@ -40,7 +40,7 @@ def fill_early_log(builder: TraceBuilder, notes: Notes, entries: list[Entry]) ->
     """Fill a builder from the entries of an early log."""
     run = _Run(builder, notes)
     for entry in entries:
-        notes.count_source(entry.text)
+        notes.count_source([entry.text, entry.time, entry.level])
         run.add(entry)
     run.flush_usage()
     builder.count_types(run.kinds)

@@ -61,7 +61,7 @@ def fill_log(builder: TraceBuilder, notes: Notes, entries: list[Entry]) -> Left:
     """Fill a builder from the entries of a log."""
     run = _Run(builder, notes, entries)
     for place, entry in enumerate(entries):
-        notes.count_source(_values(entry.text))
+        notes.count_source([_values(entry.text), entry.time, entry.level])
         run.add(place, entry)
     run.close()
     return Left(run.task, run.codes)

@@ -82,9 +82,7 @@ def _read_log(source: Source, notes: Notes, new_builder: Callable[[int], TraceBu
 def _read_document(value: dict[str, Any], variant: str, notes: Notes, builder: TraceBuilder) -> Trace:
     conversation = Conversation(builder, notes)
     if variant == "masft":
-        inner = Notes(counting=False)
-        fill_run(builder, inner, log_lines(value["content"], "/content/line:{}"), conversation)
-        notes.absorb(inner)
+        fill_run(builder, notes, log_lines(value["content"], "/content/line:{}"), conversation)
         _masft_facts(builder, notes, value)
     else:
         fill_team(builder, notes, value, "", variant, conversation)

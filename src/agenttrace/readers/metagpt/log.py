@@ -118,8 +118,8 @@ class _Run:
         self.kinds.update(line.where or "text" for line in lines)
         for line in lines:
             text = line.text
-            self._notes.count_source(text)
             message = self._message(line) if text.startswith(_PUBLISHED) else None
+            self._notes.count_source([text if message is None else message, line.time, line.facts])
             file = saved_path(text)
             label = _speaker(text) if message is None and file is None else None
             self.entries.append(_Entry(line, message, label, file))
