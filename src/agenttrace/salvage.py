@@ -35,6 +35,7 @@ The look costs a third of a conversion, and what has such things was written by 
 
 _SAMPLE = 20
 _PRINTED = re.compile(rb"\s*[A-Za-z_][\w.]{0,80}\(")
+_STAMPED = re.compile(rb"\s*\[?\d{1,4}[-:/]\d\d[-:/ ]")  # a time, which a parser of JSON would take for a broken list or number
 _BLANK = b" \t\r\n\0"
 _CONTROL = bytes(byte for byte in range(27) if byte < 9 or byte > 13)
 _SMALL = 64 << 20
@@ -170,7 +171,7 @@ def _first_rows(source: Source) -> list[Any]:
 
 
 def _look_whole(source: Source) -> Look:
-    parsed = parse(source.data)
+    parsed = parse(source.data) if not _STAMPED.match(source.head) else Parsed([], [])
     repairs = parsed.repairs
     if source.damage:
         repairs.insert(0, Repair("salvaged", "", source.damage))

@@ -172,6 +172,16 @@ def test_doctor_says_why_a_file_is_refused(tmp_path: Path) -> None:
         ("it.txt", b"Duck(name='Emma', age=3)", "a printed Python object Duck(\u2026)"),
         ("a.png", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4, "a PNG picture"),
         ("a.pkl", b"\x80\x04\x95" + bytes(range(32)) * 9, "a Python pickle, which is never loaded"),
+        (
+            "20240306.txt",
+            b"2024-03-06 15:09:16.645 | INFO     | __main__:record:40 - * recording\n",
+            "a log in the form of loguru, but no line is of a known framework",
+        ),
+        (
+            "train.log",
+            b"[10:09:45 INFO]\n[Init Policy Forward]\n",
+            'plain text in which no line has the form of a known log; it begins "[10:09',
+        ),
         ("notes.md", b"# Title\n\nSome words.\n", "a Markdown document, not a log"),
         ("rows.csv", b"a,b,c\n1,2,3\n4,5,6\n", "a table of comma-separated values, not a log"),
         ("b.ipynb", b'{"cells": [{"cell_type": "code", "outputs": []}], "nbformat": 4}', "none of its outputs shows a run"),
@@ -186,6 +196,19 @@ def test_doctor_says_what_a_refused_file_is(name: str, content: bytes, said: str
     assert done.returncode == 1
     assert finding["verdict"].startswith("no reader recognises it: ")
     assert said in finding["verdict"]
+
+
+@pytest.mark.parametrize(
+    ("file", "folder"),
+    [
+        ("metagpt/05_team_folder/input/team_info.json", "metagpt/05_team_folder/input"),
+        ("metagpt/05_team_folder/input/environment/history.json", "metagpt/05_team_folder/input"),
+        ("chatdev/hand_run_folder/input/RoleConfig.json", "chatdev/hand_run_folder/input"),
+    ],
+)
+def test_doctor_names_the_folder_whose_run_a_file_is_a_part_of(file: str, folder: str) -> None:
+    (finding,) = json.loads(run("doctor", FORMATS / file, "--json").stdout)
+    assert finding["verdict"].endswith(f"a run lies in the folder around it: name {FORMATS / folder}")
 
 
 def test_doctor_names_the_tables_of_a_database_that_is_no_log(tmp_path: Path) -> None:

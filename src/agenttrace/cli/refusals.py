@@ -7,8 +7,9 @@ import sqlite3
 from contextlib import closing
 from typing import Any
 
+from agenttrace.formats import verdicts
 from agenttrace.salvage import Look, excerpt
-from agenttrace.sources import Source
+from agenttrace.sources import Source, shown_path
 
 __all__ = ["what_it_is"]
 
@@ -24,6 +25,7 @@ _KINDS_OF_BYTES = (
     (b"\x80\x04", "a Python pickle, which is never loaded, since that would run what it says"),
     (b"\x80\x05", "a Python pickle, which is never loaded, since that would run what it says"),
 )
+_LOGURU = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \| [A-Z]+ +\| [^|\n]{1,200}:\d+ - ")
 _KINDS_OF_TEXT = (
     (re.compile(r"\s*(?:#!.*\n)?(?:from __future__|import |from \w+ import |def |class )"), "Python source"),
     (re.compile(r"\s*#{1,6} \S.*\n\s*\n"), "a Markdown document"),
@@ -36,7 +38,12 @@ _KINDS_OF_TEXT = (
 
 
 def what_it_is(source: Source, seen: Look) -> str:
-    """One sentence on an input that no reader recognised."""
+    """One sentence on an input that no reader recognised, and the folder to name where that is a run."""
+    folder = _run_around(source)
+    return _kind(source, seen) + (f"; a run lies in the folder around it: name {shown_path(folder)}" if folder is not None else "")
+
+
+def _kind(source: Source, seen: Look) -> str:
     known = next((name for start, name in _KINDS_OF_BYTES if source.head.startswith(start)), None)
     if known is not None:
         return f"{known}, not a log"
@@ -48,7 +55,9 @@ def what_it_is(source: Source, seen: Look) -> str:
             return f"the text of an exception, {name}(…): it says why something ended and holds no messages"
         return f"a printed Python object {name}(…) of a class that no reader knows"
     if seen.kind == "text":
-        text = source.head[:4096].decode("utf-8", "replace")
+        if _LOGURU.match(source.head):
+            return f"a log in the form of loguru, but no line is of a known framework; it begins {excerpt(_beginning(source), 100)}"
+        text = _beginning(source)
         kind = next((name for pattern, name in _KINDS_OF_TEXT if pattern.match(text)), None)
         if kind is not None:
             return f"{kind}, not a log"
@@ -58,6 +67,20 @@ def what_it_is(source: Source, seen: Look) -> str:
     if isinstance(sample, dict) and isinstance(sample.get("cells"), list):
         return "a notebook, but none of its outputs shows a run of a known framework"
     return f"{container}, {_shape_of(sample)}; no reader knows records like that"
+
+
+def _beginning(source: Source) -> str:
+    return source.head[:4096].decode("utf-8", "replace")
+
+
+def _run_around(source: Source) -> str | None:
+    """The folder that some reader takes whole and in which a file lies: one that is no log alone may be a part of a run."""
+    if source.path is None or source.is_folder:
+        return None
+    for folder in list(source.path.parents)[:2]:
+        if any(verdict.match for verdict in verdicts(Source.open(folder))):
+            return str(folder)
+    return None
 
 
 def _binary(source: Source) -> str:
