@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 from agenttrace import compression
 from agenttrace.errors import ReadError
 
-__all__ = ["Source", "children", "decode_text", "shown_path", "walk"]
+__all__ = ["Source", "children", "decode_log", "decode_text", "shown_path", "walk"]
 
 HEAD_BYTES = 1 << 16
 
@@ -195,6 +195,17 @@ def walk(folder: Source, errors: list[ReadError], within: str = "") -> Iterator[
     yield from files
     for inner in folders:
         yield from walk(inner, errors, f"{inner.name}/")
+
+
+def decode_log(data: bytes) -> tuple[str, str, str | None]:
+    r"""The bytes of a text log as :func:`decode_text` gives them, with the line ends that the program wrote.
+
+    On Windows a text file gets ``\r\n`` for each ``\n``, so that ``\r\r\n`` stands for ``\r\n``. In a file whose
+    lines end otherwise, a ``\r`` is a part of what was logged.
+    """
+    text, encoding, guess = decode_text(data)
+    windows = text.count("\r\n")
+    return text.replace("\r\n", "\n") if windows and windows > text.count("\n") / 2 else text, encoding, guess
 
 
 def decode_text(data: bytes) -> tuple[str, str, str | None]:

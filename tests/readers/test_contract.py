@@ -184,6 +184,24 @@ def damaged(data: bytes) -> Iterator[tuple[str, bytes]]:
 
 
 @each_case
+def test_line_ends_of_windows_change_nothing(case: Path) -> None:
+    path = input_of(case)
+    if path.is_dir() or path.suffix == ".db" or b"\r" in path.read_bytes():
+        pytest.skip("no file of text, or one with line ends of its own")
+    reader, data = formats()[case.parent.name], path.read_bytes()
+    (unix, _), (windows, _) = read(data, reader), read(data.replace(b"\n", b"\r\n"), reader)
+    assert [without_id(trace) for trace in windows] == [without_id(trace) for trace in unix]
+
+
+def without_id(trace: Trace) -> dict[str, Any]:
+    """A trace without what is made of the bytes of its file."""
+    made: dict[str, Any] = json.loads(codec.dumps(trace))
+    del made["trace_id"]
+    made["meta"].pop("source", None)
+    return made
+
+
+@each_case
 def test_hostile_input_is_refused_or_salvaged(case: Path) -> None:
     if input_of(case).is_dir():
         pytest.skip("its files are the cases of their own variants")

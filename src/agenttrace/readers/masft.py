@@ -24,7 +24,7 @@ from agenttrace.lenient import pointer
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
 from agenttrace.salvage import document, look, note_damage
-from agenttrace.sources import Source, decode_text
+from agenttrace.sources import Source, decode_log
 
 __all__ = ["FORMAT"]
 
@@ -85,7 +85,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
         raise ReadError("unparsable", source.label, None, "no run of MASFT of a known shape", "`agenttrace doctor` says what is in it")
     builder = TraceBuilder(FORMAT.name, notes=notes, source=FORMAT.source_info(source, match.variant))
     if match.variant == "hyperagent_log":
-        text, _, guess = decode_text(source.data)
+        text, _, guess = decode_log(source.data)
         if guess:
             notes.add("salvaged", None, guess)
         note_damage(source, notes)

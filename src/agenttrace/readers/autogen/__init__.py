@@ -37,7 +37,7 @@ from agenttrace.readers.autogen.runtime_rows import Session, is_database, line_s
 from agenttrace.readers.autogen.shapes import classify, classify_lines, classify_text
 from agenttrace.readers.autogen.transcripts import fill_transcript
 from agenttrace.salvage import document, look, note_damage, records
-from agenttrace.sources import Source, decode_text
+from agenttrace.sources import Source, decode_log
 
 __all__ = ["FORMAT"]
 
@@ -97,7 +97,7 @@ def _read_sessions(source: Source, notes: Notes, variant: str, sessions: Iterabl
 
 
 def _read_console(source: Source, notes: Notes, variant: str) -> Iterator[Trace]:
-    text, _, guess = decode_text(source.data)
+    text, _, guess = decode_log(source.data)
     if guess:
         notes.add("salvaged", None, guess)
     note_damage(source, notes)

@@ -19,7 +19,7 @@ from agenttrace.readers.autogen.runtime_rows import Session, line_sessions, tabl
 from agenttrace.readers.autogen.saved import stamp_of
 from agenttrace.readers.autogen.transcripts import said_by
 from agenttrace.salvage import document, look, records
-from agenttrace.sources import Source, decode_text
+from agenttrace.sources import Source, decode_log
 
 __all__ = ["Part", "is_part", "parts_of"]
 
@@ -128,7 +128,7 @@ def _received(session: Session) -> Iterator[str]:
 
 
 def _console_parts(file: Source, variant: str, notes: Notes) -> list[Part]:
-    text, _, guess = decode_text(file.data)
+    text, _, guess = decode_log(file.data)
     if guess:
         notes.add("salvaged", None, guess)
     lines = numbered(text)

@@ -22,7 +22,7 @@ from agenttrace.readers.chatdev.puppeteer import fill_path, is_path
 from agenttrace.readers.chatdev.run_folder import add_side_files, log_of
 from agenttrace.readers.chatdev.run_log import Left, fill_log
 from agenttrace.salvage import document, look, note_damage
-from agenttrace.sources import Source, decode_text
+from agenttrace.sources import Source, decode_log
 
 __all__ = ["FORMAT"]
 
@@ -37,7 +37,7 @@ def sniff(source: Source) -> Match | None:
     if seen.kind == "text":
         if not _is_text_log(source):
             return None
-        early = is_early(entries_of(decode_text(source.head)[0]))
+        early = is_early(entries_of(decode_log(source.head)[0]))
         return Match("early_log", "certain", "entries of camel roles") if early else Match("log", "certain", "entries of a ChatDev log")
     if not seen.is_document:
         return None
@@ -48,7 +48,7 @@ def sniff(source: Source) -> Match | None:
 
 def _is_text_log(source: Source) -> bool:
     try:
-        return look(source).kind == "text" and is_log(decode_text(source.head)[0])
+        return look(source).kind == "text" and is_log(decode_log(source.head)[0])
     except ReadError:
         return False
 
@@ -74,7 +74,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
 
 def _fill_text(builder: TraceBuilder, notes: Notes, source: Source, prefix: str) -> Left:
     """Fill a builder from the text of a log."""
-    text, _, guess = decode_text(source.data)
+    text, _, guess = decode_log(source.data)
     if guess:
         notes.add("salvaged", prefix or None, guess)
     note_damage(source, notes)

@@ -22,7 +22,7 @@ from agenttrace.readers.metagpt.messages import Conversation
 from agenttrace.readers.metagpt.run_folder import read_folder, sniff_folder
 from agenttrace.readers.metagpt.team import fill_team, is_team
 from agenttrace.salvage import document, look, note_damage
-from agenttrace.sources import Source, decode_text
+from agenttrace.sources import Source, decode_log
 
 __all__ = ["FORMAT"]
 
@@ -67,7 +67,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
 
 
 def _read_log(source: Source, notes: Notes, new_builder: Callable[[int], TraceBuilder]) -> Iterator[Trace]:
-    text, _, guess = decode_text(source.data)
+    text, _, guess = decode_log(source.data)
     if guess:
         notes.add("salvaged", None, guess)
     note_damage(source, notes)

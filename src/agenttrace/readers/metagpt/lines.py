@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from agenttrace.sources import Source, decode_text
+from agenttrace.sources import Source, decode_log
 
 __all__ = ["LogLine", "has_headers", "is_log", "log_lines"]
 
@@ -49,8 +49,8 @@ def has_headers(text: str) -> bool:
 
 def is_log(source: Source) -> bool:
     """Whether a text is a log: its first lines, or, where these are loguru's but of the user's own modules, some further line."""
-    head = decode_text(source.head)[0]
-    return has_headers(head) or (_HEADER.search(head) is not None and has_headers(decode_text(source.data)[0]))
+    head = decode_log(source.head)[0]
+    return has_headers(head) or (_HEADER.search(head) is not None and has_headers(decode_log(source.data)[0]))
 
 
 def log_lines(text: str, place: str = "line:{}") -> list[LogLine]:

@@ -23,7 +23,7 @@ from agenttrace.readers.metagpt.messages import Conversation
 from agenttrace.readers.metagpt.team import fill_team, memory_ids
 from agenttrace.readers.metagpt.workspace import Workspace, is_workspace, workspace_at, workspaces_in
 from agenttrace.salvage import document, look
-from agenttrace.sources import Source, decode_text, walk
+from agenttrace.sources import Source, decode_log, walk
 
 __all__ = ["read_folder", "sniff_folder"]
 
@@ -96,7 +96,7 @@ def _read_runs(folder: Source, notes: Notes, sniff: Sniff, new_builder: Callable
     for file in _apart(folder, spaces):
         kind = _kind(file, sniff)
         if kind == "log":
-            text, _, guess = decode_text(file.data)
+            text, _, guess = decode_log(file.data)
             if guess:
                 notes.add("salvaged", f"{file.name}#", guess)
             runs += [_Run(run, files={file.name}) for run in log_runs(log_lines(text, f"{file.name}#line:{{}}"))]
