@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from agenttrace.builder import TraceBuilder
+from agenttrace.lenient import pointer
 from agenttrace.model import Usage
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.agentchat import Conversation
@@ -96,7 +97,7 @@ def _chat_messages(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> 
     lists: list[ChatList] = []
     by_owner = value if any(isinstance(item, dict) for item in value.values()) else {None: value}
     for owner, by_peer in by_owner.items():
-        prefix = at if owner is None else f"{at}/{_escape(owner)}"
+        prefix = at if owner is None else f"{at}{pointer(owner)}"
         if not isinstance(by_peer, dict):
             by_peer, prefix, owner = {owner: by_peer}, at, None  # noqa: PLW2901 - a list beside nested ones
         lists += _lists_of(notes, owner, by_peer, prefix)
@@ -107,7 +108,7 @@ def _lists_of(notes: Notes, owner: str | None, by_peer: dict[str, Any], at: str)
     known = owner if owner is not None else owner_of(by_peer)
     lists = []
     for peer, items in by_peer.items():
-        chat = ChatList(items, f"{at}/{_escape(peer)}", known, peer)
+        chat = ChatList(items, f"{at}{pointer(peer)}", known, peer)
         others = [name for name in chat.named() if name != known]
         # Who never speaks in a list of several speakers relays: a group chat manager, on one side or the other.
         chat.group = len(others) > 1 or (bool(others) and peer not in others)
@@ -120,10 +121,6 @@ def _lists_of(notes: Notes, owner: str | None, by_peer: dict[str, Any], at: str)
         for chat in lists:  # the owner itself only relays
             chat.owner = None
     return lists
-
-
-def _escape(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")
 
 
 def _group_chat(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
@@ -242,7 +239,7 @@ def _masft(builder: TraceBuilder, notes: Notes, value: Any, at: str) -> None:
             builder.annotate("note", _lines(note["text"]), kind="label", source_ref=f"{at}/note/text")
         options = note.get("options")
         for key, choice in (options if isinstance(options, dict) else {}).items():
-            builder.annotate(key, choice, kind="label", source_ref=f"{at}/note/options/{_escape(key)}")
+            builder.annotate(key, choice, kind="label", source_ref=f"{at}/note/options{pointer(key)}")
         rest = {key: item for key, item in note.items() if key != "text" and (key != "options" or not isinstance(item, dict))}
     else:
         rest = note

@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from typing import Any
 
 from agenttrace.builder import TraceBuilder
+from agenttrace.lenient import pointer
 from agenttrace.notes import Notes
 from agenttrace.readers.autogen.context import ModelContext
 from agenttrace.readers.autogen.records import Record, text_of
@@ -93,7 +94,7 @@ class Team:
     def add(self, state: Record, at: str) -> None:
         """Add a team's state: managers first, since their thread is the conversation, then agents."""
         states = state["agent_states"]
-        items = [(str(name).partition("/")[0], item, f"{at}/agent_states/{_escape(str(name))}") for name, item in states.items()]
+        items = [(str(name).partition("/")[0], item, f"{at}/agent_states{pointer(str(name))}") for name, item in states.items()]
         self._names = {name for name, _, _ in items}
         managers = [item for item in items if isinstance(item[1], dict) and "message_thread" in item[1]]
         for name, item, place in managers:
@@ -265,7 +266,3 @@ def _ids(items: Iterable[Any]) -> Iterator[str]:
         name = item.get("call_id", item.get("id")) if isinstance(item, dict) else None
         if isinstance(name, str):
             yield name
-
-
-def _escape(key: str) -> str:
-    return key.replace("~", "~0").replace("/", "~1")

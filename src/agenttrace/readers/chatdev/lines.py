@@ -44,10 +44,11 @@ def entries_of(text: str, place: str = "line:{}") -> list[Entry]:
     before = text[: found[0].start()] if found else text
     entries = [Entry(place.format(1), before.strip("\r\n"))] if before.strip() else []
     number, counted = 1, 0
-    for header, following in zip(found, (*found[1:], None), strict=True):
+    ends = [*(header.start() for header in found[1:]), len(text)]
+    for header, end in zip(found, ends, strict=False):
         number += text.count("\n", counted, header.start())
         counted = header.start()
-        said = text[header.end() : following.start() if following is not None else len(text)]
+        said = text[header.end() : end]
         entries.append(Entry(place.format(number), said.rstrip("\r\n"), _time(header, month_first), header[5]))
     return entries
 

@@ -61,10 +61,10 @@ def log_lines(text: str, place: str = "line:{}") -> list[LogLine]:
     if before.strip():
         entries.append(LogLine(place.format(1), before.rstrip("\r\n")))
     number, counted = 1, 0
-    for header, following in zip(found, (*found[1:], None), strict=True):
+    ends = [*(header.start() for header in found[1:]), len(text)]
+    for header, end in zip(found, ends, strict=False):
         number += text.count("\n", counted, header.start())
         counted = header.start()
-        end = following.start() if following is not None else len(text)
         said = text[header.end() : end].rstrip("\r\n")
         entries.append(LogLine(place.format(number), said, *header.groups()))
     return entries
