@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import json
+from collections import Counter
 from datetime import datetime
 from pathlib import Path
 from types import ModuleType
@@ -21,7 +22,7 @@ from agenttrace.analysis.validation import validate
 from agenttrace.errors import ReadError, UnknownFormat
 from agenttrace.notes import Notes
 from agenttrace.pipeline import find_inputs, traces_of
-from tests import company_texts
+from tests import bench_texts, company_texts
 from tests.conftest import corpus_folder
 from tests.message_texts import excerpt
 from tests.printed_texts import said_in, times_in, unpacked_notebook
@@ -79,6 +80,9 @@ def printed(path: Path, leaves: list[str]) -> list[str]:
     return [leaf for leaf in leaves if leaf in text or repr(leaf)[1:-1] in text or json.dumps(leaf)[1:-1] in text]
 
 
+TEXTS: dict[str, ModuleType] = dict.fromkeys(company_texts.FORMATS, company_texts) | dict.fromkeys(bench_texts.FORMATS, bench_texts)
+"""By format: who takes its texts apart, without the reader."""
+
 NO_JSON = {"console_chat", "console_team", "core_events", "notebook", "runtime_file", "runtime_sqlite"}
 """Variants that are no plain JSON of messages."""
 
@@ -86,8 +90,8 @@ NO_JSON = {"console_chat", "console_team", "core_events", "notebook", "runtime_f
 def leaves_of(row: Row, tool: ModuleType) -> list[str]:
     """The values of a log as the tool counts them."""
     path = corpus_folder() / row.path
-    if row.format in company_texts.FORMATS:
-        return list(tool.leaves(company_texts.whole(path, row.variant)))
+    if row.format in TEXTS:
+        return list(tool.leaves(TEXTS[row.format].whole(path, row.variant)))
     if row.variant == "notebook":
         return list(tool.leaves(unpacked_notebook(path)))
     return printed(path, tool.source_leaves(twin(path))[1])
@@ -96,8 +100,9 @@ def leaves_of(row: Row, tool: ModuleType) -> list[str]:
 def texts_of(row: Row) -> list[str]:
     """The message and tool texts of a log."""
     path = corpus_folder() / row.path
-    if row.format in company_texts.FORMATS:
-        return company_texts.said(path, row.variant)
+    if row.format in TEXTS:
+        found: list[Any] = TEXTS[row.format].said(path, row.variant)
+        return found
     return said_in(path, row.variant) if row.variant in NO_JSON else excerpt(twin(path))
 
 
@@ -169,7 +174,7 @@ def test_times_keep_their_value(row: Row) -> None:
     """The notation of a time may change, its moment may not. A log that says things several times keeps one of the times."""
     path = corpus_folder() / row.path
     kept = moments(convert(path)[2], ("timestamp", "completed_at", "started_at", "model_call_at"))
-    if row.variant in NO_JSON or row.format in company_texts.FORMATS:
+    if row.variant in NO_JSON or row.format in TEXTS:
         assert {moment.replace(tzinfo=None) for moment in kept} <= times_in(path)
         return
     text = twin(path).read_text("utf-8")
@@ -179,6 +184,22 @@ def test_times_keep_their_value(row: Row) -> None:
         source = [json.loads(line) for line in text.splitlines()]
     told = moments(source, ("created_at", "timestamp"))
     assert kept <= told if row.damaged == "yes" else kept == told
+
+
+@pytest.mark.parametrize("row", [row for row in READ if row.format == "multi_agent_bench"], ids=lambda row: row.path[-60:])
+def test_a_record_of_multi_agent_bench_has_as_many_of_each_as_its_trace(row: Row) -> None:
+    found: Counter[str] = Counter()
+    for document in convert(corpus_folder() / row.path)[2]:
+        kinds = [event["data"] for event in document["events"]]
+        found["runs"] += 1
+        found["assignments"] += sum(data.get("status") == "created" for data in kinds)
+        found["answered"] += sum(data.get("status") == "completed" for data in kinds)
+        found["function results"] += sum(data["type"] == "tool_call" for data in kinds)
+        found["results"] += len({event["turn_id"] for event in document["events"] if "turn_id" in event})
+        sessions = [data["metadata"]["session"] for data in kinds if "session" in data.get("metadata", {})]
+        found["sessions"] += len(set(sessions))
+        found["session messages"] += len(sessions)
+    assert found == bench_texts.counts(corpus_folder() / row.path)
 
 
 def test_what_no_reader_knows_is_refused() -> None:

@@ -1,0 +1,85 @@
+"""The texts in records of Multi-Agent-Bench, and how many messages, assignments and results there are.
+
+Shares no code with ``agenttrace.readers``: the headers inside results and sessions are cut off line by line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+FORMATS = frozenset({"multi_agent_bench"})
+"""The formats whose texts are found here."""
+
+_FUNCTION = "Result from the function:"
+
+
+def runs(path: Path) -> list[Any]:
+    """The records of a file; blank lines stand between them."""
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines() if line.strip()]
+
+
+def whole(path: Path, variant: str) -> Any:
+    """Records whose results and sessions are taken apart."""
+    del variant
+    found = runs(path)
+    for record in found:
+        for iteration in record["iterations"]:
+            iteration["task_results"] = [apart(text) for _, text in results(iteration)]
+            iteration["communications"] = [[text for _, text in messages(session)] for session in iteration.get("communications") or []]
+    return found
+
+
+def said(path: Path, variant: str) -> list[Any]:
+    """What agents said and tools returned."""
+    return [
+        [iteration["task_results"], iteration["communications"]] for record in whole(path, variant) for iteration in record["iterations"]
+    ]
+
+
+def results(iteration: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Agent and text of each result, in both notations."""
+    for item in iteration.get("task_results") or []:
+        yield (item["agent_id"], item["result"]) if "agent_id" in item else next(iter(item.items()))
+
+
+def apart(text: str) -> list[str]:
+    """The model's text and the function's, if there is one."""
+    place = text.find(_FUNCTION)
+    model = (text if place < 0 else text[:place]).replace("Result from the model:", "", 1)
+    return [model] if place < 0 else [model, text[place + len(_FUNCTION) :]]
+
+
+def messages(session: str) -> Iterator[tuple[str, str]]:
+    """Who wrote to whom, and what, line by line."""
+    who, text = "", ""
+    for line in session.split("\n"):
+        words = line.split(" ", 4)
+        if len(words) > 3 and words[0] == "From" and words[2] == "to" and words[3].endswith(":"):
+            if who:
+                yield who, text
+            who, text = f"{words[1]} {words[3][:-1]}", words[4] if len(words) > 4 else ""
+        elif who:
+            text += "\n" + line
+    if who:
+        yield who, text
+
+
+def counts(path: Path) -> Counter[str]:
+    """How much of each a file holds."""
+    found: Counter[str] = Counter()
+    for record in runs(path):
+        found["runs"] += 1
+        for iteration in record["iterations"]:
+            found["assignments"] += len(iteration["task_assignments"])
+            answers = list(results(iteration))
+            found["results"] += len(answers)
+            found["answered"] += len({agent for agent, _ in answers} & iteration["task_assignments"].keys())
+            found["function results"] += sum(_FUNCTION in text for _, text in answers)
+            for session in iteration.get("communications") or []:
+                found["sessions"] += 1
+                found["session messages"] += len(list(messages(session)))
+    return found
