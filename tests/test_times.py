@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agenttrace.schema import load_schema
-from agenttrace.times import from_epoch, order_key, parse_time
+from agenttrace.times import from_epoch, from_epoch_ns, order_key, parse_time
 from tests.strategies import as_time, moments
 
 EXAMPLES = settings(max_examples=200, deadline=None)
@@ -140,6 +140,19 @@ def test_seconds_since_1970_become_a_utc_time(seconds: float, time: str) -> None
 @pytest.mark.parametrize("seconds", [1e18, -1e18, float("inf"), float("-inf"), float("nan"), 253402300800])
 def test_seconds_out_of_range_are_no_time(seconds: float) -> None:
     assert from_epoch(seconds) is None
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "time"),
+    [
+        (1783394813733168728, "2026-07-07T03:26:53.733168728Z"),
+        (0, "1970-01-01T00:00:00.000000000Z"),
+        (-1, "1969-12-31T23:59:59.999999999Z"),
+    ],
+)
+def test_nanoseconds_keep_every_digit(nanoseconds: int, time: str) -> None:
+    assert from_epoch_ns(nanoseconds) == time
+    assert from_epoch_ns(nanoseconds * 10**20) in (None, time)
 
 
 @EXAMPLES

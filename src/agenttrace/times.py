@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 
-__all__ = ["from_epoch", "order_key", "parse_time"]
+__all__ = ["from_epoch", "from_epoch_ns", "order_key", "parse_time"]
 
 _NORMAL = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z?", re.ASCII)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d)(?:[.,](\d+))?\s?(Z|z|UTC|[+-]\d\d:?\d\d)?", re.ASCII)
@@ -42,6 +42,13 @@ def from_epoch(seconds: float) -> str | None:
     except (ValueError, OverflowError, OSError):
         return None
     return moment.replace(tzinfo=None).isoformat() + "Z"
+
+
+def from_epoch_ns(nanoseconds: int) -> str | None:
+    """Nanoseconds since 1970 as a UTC time with nine digits of a second; None when out of range."""
+    seconds, fraction = divmod(nanoseconds, 1_000_000_000)
+    time = from_epoch(seconds)
+    return f"{time[:-1]}.{fraction:09d}Z" if time is not None else None
 
 
 def order_key(text: str) -> str:

@@ -28,11 +28,12 @@ from agenttrace.notes import Notes
 from agenttrace.readers.multi_agent_bench.run import RunReader
 from agenttrace.readers.multi_agent_bench.scores import add_scores
 from agenttrace.salvage import document, look, records
-from agenttrace.sources import Source
+from agenttrace.sources import Source, children
 
 __all__ = ["FORMAT"]
 
 _MOST_FILES = 200
+_TASKS = "_main.jsonl"
 _MODES = frozenset({"graph", "star", "chain", "tree"})
 _RUN = frozenset({"task", "coordination_mode", "iterations"})
 _TASK_KEYS = frozenset({"task_id", "scenario", "agents", "relationships", "task"})
@@ -46,10 +47,10 @@ Record = dict[str, Any]
 def sniff(source: Source) -> Match | None:
     """Records of runs, or a folder of such files with the tasks that they worked on."""
     if source.is_folder:
-        files = source.files
+        files = children(source, [])[0]
         if len(files) > _MOST_FILES or not any(_is_tasks(file) for file in files):
             return None
-        runs = [file for file in files if _mode(file) is not None]
+        runs = any(_mode(file) is not None for file in files)
         return Match("with_tasks", "certain", "records of runs and the tasks that they worked on") if runs else None
     mode = _mode(source)
     return Match(mode, "certain", f"records with coordination_mode {mode} and iterations") if mode is not None else None
@@ -75,6 +76,8 @@ def _mode(source: Source) -> str | None:
 
 
 def _is_tasks(source: Source) -> bool:
+    if not source.name.endswith(_TASKS):
+        return False
     found = _records_in(source)
     return bool(found) and all(item.keys() >= _TASK_KEYS for item in found)
 
@@ -92,12 +95,13 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
             yield _trace(_builder(source, notes, match.variant, number), notes, ref, record, {})
         return
     rosters: dict[str, tuple[str, Record]] = {}
-    for file in source.files:
+    files = children(source, [])[0]
+    for file in files:
         if _is_tasks(file):
             rosters.update(_tasks(file, notes))
     used: set[str] = set()
     number = 0
-    for file in source.files:
+    for file in files:
         if _mode(file) is None:
             if not _is_tasks(file):
                 notes.add("aside", f"{file.name}#", "neither runs nor tasks; not read")
