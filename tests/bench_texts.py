@@ -1,4 +1,4 @@
-"""The texts in records of Multi-Agent-Bench, and how many messages, assignments and results there are.
+"""The texts in records of Multi-Agent-Bench and MAS-SIM, and how many messages, assignments and results there are.
 
 Shares no code with ``agenttrace.readers``: the headers inside results and sessions are cut off line by line.
 """
@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-FORMATS = frozenset({"multi_agent_bench"})
+FORMATS = frozenset({"mas_sim", "multi_agent_bench"})
 """The formats whose texts are found here."""
 
 _FUNCTION = "Result from the function:"
@@ -24,7 +25,8 @@ def runs(path: Path) -> list[Any]:
 
 def whole(path: Path, variant: str) -> Any:
     """Records whose results and sessions are taken apart."""
-    del variant
+    if variant in ("otel", "trajectory"):
+        return json.loads(path.read_text("utf-8"))
     found = runs(path)
     for record in found:
         for iteration in record["iterations"]:
@@ -35,6 +37,16 @@ def whole(path: Path, variant: str) -> Any:
 
 def said(path: Path, variant: str) -> list[Any]:
     """What agents said and tools returned."""
+    if variant == "otel":
+        return [
+            text
+            for span in whole(path, variant)["spans"]
+            for key, text in span["attributes"].items()
+            if key in ("tool.args_json", "tool.result_json", "error.message")
+            or (key in ("agent.input_message", "agent.output_message") and span["name"].startswith("agent."))
+        ]
+    if variant == "trajectory":
+        return [substep["content"] for step in whole(path, variant)["steps"] for substep in step["substeps"]]
     return [
         [iteration["task_results"], iteration["communications"]] for record in whole(path, variant) for iteration in record["iterations"]
     ]
@@ -82,4 +94,14 @@ def counts(path: Path) -> Counter[str]:
             for session in iteration.get("communications") or []:
                 found["sessions"] += 1
                 found["session messages"] += len(list(messages(session)))
+    return found
+
+
+def times_in(path: Path) -> set[datetime]:
+    """The times of spans and of what happened in them."""
+    epoch = datetime.fromtimestamp(0, UTC).replace(tzinfo=None)
+    found: set[datetime] = set()
+    for span in json.loads(path.read_text("utf-8"))["spans"]:
+        moments = [span["start_time_unix_ns"], span["end_time_unix_ns"], *(event["timestamp_unix_ns"] for event in span["events"])]
+        found.update(epoch + timedelta(microseconds=moment // 1000) for moment in moments)
     return found
