@@ -73,6 +73,11 @@ class TraceBuilder:
         source: facts about the input, ``meta.source``.
         trace_id: the source's own run id; when None it is made from the source's hash and ``number``.
         number: the place of the run in the source, from 1.
+
+    Attributes:
+        extra: the trace's ``extra``.
+        inside: what happens while this names a subtask happens in it, unless an event names its own. Updates
+            of subtasks are left out: they say by ``parent_task_id`` where they belong.
     """
 
     def __init__(
@@ -86,6 +91,7 @@ class TraceBuilder:
     ) -> None:
         self.notes = notes if notes is not None else Notes()
         self.extra: dict[str, Any] = {}
+        self.inside: str | None = None
         self._framework = framework
         self._source = source
         self._trace_id = trace_id
@@ -339,6 +345,8 @@ class TraceBuilder:
                 raise _no_field("Event", name)
             if value is not None:
                 force_setattr(event, name, value)
+        if self.inside is not None and event.subtask_id is None and type(data) is not SubtaskUpdate:
+            force_setattr(event, "subtask_id", self.inside)
         if self._lost_ids and event_id in self._lost_ids:
             force_setattr(event, "extra", {**event.extra, "id": self._lost_ids[event_id]})
             self.notes.add("aside", source_ref, "an id that another event has, in `extra`", event_id)

@@ -120,7 +120,7 @@ class Source:
     def sha256(self) -> str:
         """Of the bytes as they lie, in hex; of a folder, of its files' names and digests, in order."""
         if self.is_folder:
-            listed = "".join(f"{file.sha256}  {file.name}\n" for file in self.files)
+            listed = "".join(f"{_digest(file)}  {file.name}\n" for file in self.files)
             return hashlib.sha256(listed.encode()).hexdigest()
         if self._raw is not None or "raw" in self.__dict__:
             return hashlib.sha256(self.raw).hexdigest()
@@ -129,6 +129,12 @@ class Source:
                 return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
         except OSError as error:
             raise _not_readable(self.label, error) from None
+
+    def leads_out_of(self, folder: Source) -> bool:
+        """Whether a file in a folder is a link to one that is not: a hostile log may name files of its reader so."""
+        if self.path is None or folder.path is None:
+            return False
+        return not self.path.resolve().is_relative_to(folder.path.resolve())
 
     @cached_property
     def size(self) -> int:
@@ -195,6 +201,13 @@ def walk(folder: Source, errors: list[ReadError], within: str = "") -> Iterator[
     yield from files
     for inner in folders:
         yield from walk(inner, errors, f"{inner.name}/")
+
+
+def _digest(file: Source) -> str:
+    try:
+        return file.sha256
+    except ReadError:
+        return "unreadable"
 
 
 def decode_log(data: bytes) -> tuple[str, str, str | None]:

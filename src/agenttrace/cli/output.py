@@ -168,7 +168,8 @@ def describe(event: Event) -> tuple[Any, ...]:
         text = message.content if isinstance(message.content, str) else _short(message.content)
     elif kind == "artifact":
         made: Any = data
-        text = " ".join(str(part) for part in (made.artifact_id, made.version, made.name, made.uri) if part is not None)
+        also = dict.fromkeys(part for part in (made.name, made.uri) if part not in (None, made.artifact_id))
+        text = " ".join(str(part) for part in (made.artifact_id, made.version, *also))
     else:
         update: Any = data
         to, status = ", ".join(update.assigned_to), update.status

@@ -21,7 +21,7 @@ from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
 from agenttrace.lenient import pointer
-from agenttrace.model import Trace
+from agenttrace.model import ContentPart, Trace, Usage
 from agenttrace.notes import Notes
 from agenttrace.salvage import document, look, note_damage
 from agenttrace.sources import Source, decode_log
@@ -36,7 +36,9 @@ _ROUND = re.compile(r"#{10} Round (\d{1,6}) #{10}")
 _REASONER = re.compile(r"\*{5} (Reasoner \d{1,6}) output: \*{5}")
 _VERIFIER = "Verifier response:"
 _FINAL = re.compile(r"[A-Z][\w ]{1,80}\. Final Answer: (?P<answer>.*)")
-_SECTION = re.compile(r" ?#{10} Round \d|\*{5}|Verifier response:\s*$|Reasoner \d{1,6}: Answer: |[A-Z][\w ]{1,80}\. Final Answer: ")
+_SECTION = re.compile(
+    r" ?#{10} Round \d|\*{5} Reasoner \d{1,6} output: \*{5}|\*{20}|Verifier response:\s*$|Reasoner \d{1,6}: Answer: |[A-Z][\w ]{1,80}\. Final Answer: "
+)
 _FRAME = re.compile(r"\*{5} Reasoner \d{1,6} output: \*{5}|\*{20,}|Verifier response:")
 _WHY = {
     "hyperagent": "lines of HyperAgent's log",
@@ -98,7 +100,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
         if match.variant == "peer_review":
             _peer_review(builder, notes, trajectory)
         elif match.variant == "hyperagent":
-            _hyperagent(builder, notes, trajectory, "/trajectory/{}", 0)
+            _hyperagent(builder, notes, trajectory, "/trajectory/{}", 0, identity=value.get("instance_id"))
         else:
             _ma_tot(builder, trajectory, "/trajectory/{}", 0)
     yield builder.build()
@@ -114,6 +116,9 @@ def _facts(builder: TraceBuilder, notes: Notes, value: Item) -> None:
     if not isinstance(task, str):
         rest["problem_statement"] = task
     builder.meta(task=task if isinstance(task, str) else None, task_id=str(identity) if identity is not None else None, dataset="MASFT")
+    cost = rest.get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        builder.meta(usage=Usage(cost_usd=rest.pop("cost")))
     facts = value.get("other_data")
     for key, item in facts.items() if isinstance(facts, dict) else ():
         kind = "ground_truth" if key in ("answer", "patch") else "label"
@@ -140,29 +145,37 @@ def _joined(value: Any) -> Any:
 # -- HyperAgent -----------------------------------------------------------------------------
 
 
-def _hyperagent(builder: TraceBuilder, notes: Notes, lines: list[str], place: str, first: int) -> None:
+def _hyperagent(builder: TraceBuilder, notes: Notes, lines: list[str], place: str, first: int, identity: Any = None) -> None:
     """Entries of the log: what a role answered, and what it gave back to the planner."""
     begun = [number for number, line in enumerate(lines) if _HYPER.match(line)]
     entries = [(number, "\n".join(lines[number:end])) for number, end in zip(begun, [*begun[1:], len(lines)], strict=True)]
     if begun[:1] != [0] and any(line.strip() for line in lines[: begun[0] if begun else len(lines)]):
         entries.insert(0, (0, "\n".join(lines[: begun[0] if begun else len(lines)])))
-    names = {sent["who"] for _, text in entries if (sent := _SENT.fullmatch(_said(text)))}
+    calls = _Interns({sent["who"] for _, text in entries if (sent := _SENT.fullmatch(_said(text)))})
     levels: dict[str, int] = {}
+    tasks: dict[str, None] = {}
     for number, text in entries:
         ref, said = place.format(number + first), _said(text)
         header = _HYPER.match(text)
         if header is not None:
             levels[header["level"]] = levels.get(header["level"], 0) + 1
-            builder.meta(task_id=header["id"])
+            tasks[header["id"]] = None
+        extra = {"level": header["level"]} if header is not None and header["level"] != "INFO" else None
         response, sent = _RESPONSE.fullmatch(said), _SENT.fullmatch(said)
         if sent is not None:
-            builder.message(sent["who"], sent["text"].rstrip("\n"), receivers=[sent["to"]], source_ref=ref)
+            builder.message(sent["who"], sent["text"].rstrip("\n"), receivers=[sent["to"]], source_ref=ref, extra=extra)
         elif response is not None:
-            receivers = _interns(response["text"], names) if response["who"] == "Planner" else []
-            builder.message(response["who"], response["text"].rstrip("\n"), receivers=receivers, source_ref=ref)
+            receivers = calls.named_in(response["text"]) if response["who"] == "Planner" else []
+            builder.message(response["who"], response["text"].rstrip("\n"), receivers=receivers, source_ref=ref, extra=extra)
         else:
-            builder.message(None, said.rstrip("\n"), kind="log", source_ref=ref)
+            kind = "error" if header is not None and header["level"] in ("ERROR", "CRITICAL") else "log"
+            builder.message(None, said.rstrip("\n"), kind=kind, source_ref=ref, extra=extra)
     builder.count_types(levels)
+    if identity is None and len(tasks) == 1:
+        builder.meta(task_id=next(iter(tasks)))
+    elif others := [name for name in tasks if name != str(identity)]:
+        builder.meta(extra={"tasks_in_log": others})
+        notes.add("aside", None, "ids of tasks in the lines of the log, in `meta.extra.tasks_in_log`")
     if any(name.endswith("Assistant") for name in _speakers(entries)):
         notes.add("derived", None, "the tools that the inner assistants ask for ran, but the log does not hold what they returned")
 
@@ -177,10 +190,20 @@ def _speakers(entries: list[tuple[int, str]]) -> set[str]:
     return {match["who"] for _, text in entries if (match := _RESPONSE.fullmatch(_said(text)))}
 
 
-def _interns(text: str, names: set[str]) -> list[str]:
-    """To whom a planner's subgoal goes, under the name by which the log calls that intern."""
-    asked = _INTERN.findall(text)
-    return [next((name for name in sorted(names) if intern.endswith(name)), intern) for intern in dict.fromkeys(asked)]
+class _Interns:
+    """The interns of a run, under the names by which its log calls them."""
+
+    def __init__(self, names: set[str]) -> None:
+        self._names = names
+        self._lengths = sorted({len(name) for name in names}, reverse=True)
+
+    def named_in(self, text: str) -> list[str]:
+        """To whom a planner's subgoal goes: the longest name with which what it says ends."""
+        return [self._of(intern) for intern in dict.fromkeys(_INTERN.findall(text))]
+
+    def _of(self, intern: str) -> str:
+        ends = (intern[-length:] for length in self._lengths if length <= len(intern))
+        return next((end for end in ends if end in self._names), intern)
 
 
 # -- MA-ToT ---------------------------------------------------------------------------------
@@ -229,7 +252,7 @@ def _turn(builder: TraceBuilder, notes: Notes, agent_id: str, item: Any, ref: st
         notes.add("aside", ref, "no message of a known shape; kept whole in the trace's `extra`")
         return
     content = _joined(item["content"])
-    text = content if content is None or isinstance(content, str) else str(content)
+    text = content if content is None or isinstance(content, str) else (ContentPart(kind="data", value=content),)
     extra = {key: value for key, value in item.items() if key not in ("role", "content") and value is not None} or None
     if item["role"] == "assistant":
         builder.message(agent_id, text, source_ref=ref, extra=extra)

@@ -66,7 +66,7 @@ def read(source: Source, notes: Notes) -> Iterator[Trace]:
     elif match.variant == "run_folder":
         log = log_of(source.files)
         left = _fill_text(builder, notes, log, f"{log.name}#") if log is not None else Left(None, CodeVersions())
-        add_side_files(builder, notes, [file for file in source.files if log is None or file.name != log.name], left)
+        add_side_files(builder, notes, source, [file for file in source.files if log is None or file.name != log.name], left)
     else:
         _fill_text(builder, notes, source, "")
     yield builder.build()

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 __all__ = ["CodeVersions", "Update"]
 
-_UPDATE = re.compile(r"(?P<name>[^\n]{0,300}?) updated\.\s*```(?P<block>.*?)\n?```\s*", re.DOTALL)
+_UPDATE = re.compile(r"(?P<name>[^\n]{0,300}?) updated\.\s*(?:```(?P<block>.*?)\n?```\s*|(?P<bare>--- Old\n.*))", re.DOTALL)
 _HUNK = re.compile(r"@@ -(?P<start>\d{1,9})(?:,(?P<count>\d{1,9}))? \+\d{1,9}(?:,\d{1,9})? @@")
 
 
@@ -35,13 +35,14 @@ class CodeVersions:
         match = _UPDATE.fullmatch(text.strip() + "\n")
         if match is None:
             return None
-        name, diff = match["name"].strip(), match["block"].partition("--- Old")
+        name, block = match["name"].strip(), match["block"] if match["block"] is not None else match["bare"].rstrip("\n")
+        diff = block.partition("--- Old")
         lines = (diff[1] + diff[2]).split("\n")
         before = self._lines.get(name, ["# None"])
         made = _patched(before, lines) if before is not None else None
         self._lines[name] = made
         self._versions[name] = version = self._versions.get(name, 0) + 1
-        return Update(name, version, match["block"].strip("\n"), "\n".join(made) if made is not None else None)
+        return Update(name, version, block.strip("\n"), "\n".join(made) if made is not None else None)
 
     def last(self, name: str) -> str | None:
         """The last version of a file."""
@@ -58,6 +59,8 @@ def _patched(before: list[str], diff: list[str]) -> list[str] | None:
     """Lines with a unified diff applied; None when it does not fit."""
     made: list[str] = []
     at = 0
+    if not any(_HUNK.match(line) for line in diff):  # changes nothing that can be read
+        return None
     for line in diff:
         if hunk := _HUNK.match(line):
             start = int(hunk["start"]) - (1 if hunk["count"] != "0" else 0)
@@ -67,6 +70,8 @@ def _patched(before: list[str], diff: list[str]) -> list[str] | None:
             at = start
         elif line.startswith("+") and not line.startswith("+++ New"):
             made.append(line[1:])
+        elif line.startswith("@@"):  # a hunk that is not one
+            return None
         elif line[:1] in ("-", " ") and not line.startswith("--- Old"):
             if at >= len(before) or before[at] != line[1:]:
                 return None

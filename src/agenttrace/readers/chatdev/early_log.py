@@ -89,7 +89,9 @@ class _Run:
     def _phase(self, entry: Entry, name: str) -> None:
         self._phases[name] += 1
         subtask = name if self._phases[name] == 1 else f"{name}#{self._phases[name]}"
-        self._builder.subtask(subtask, status="in_progress", event={"timestamp": entry.time, "source_ref": entry.ref})
+        self.flush_usage()
+        self._builder.subtask(subtask, status="created", event={"timestamp": entry.time, "source_ref": entry.ref})
+        self._builder.inside = subtask
         self.kinds["PhaseType"] += 1
 
     def _system(self, entry: Entry, side: str, name: str, printed: str) -> None:
@@ -110,14 +112,14 @@ class _Run:
         self._notes.add("copy", entry.ref, f"the prompt of {name}, in its AgentInstance")
 
     def _said(self, entry: Entry, role: re.Match[str]) -> None:
-        other = self._sides.get("User" if role["side"] == "Assistant" else "Assistant")
-        usage = self._usage.pop()[1] if self._usage and role["side"] == "Assistant" else None
-        if role["side"] == "Assistant":
-            self.flush_usage()
+        others = [name for name in self._sides.values() if name != role["name"]]  # the side that is printed may be the other one's
+        # Both sides may be asked, the assistant first, before either is shown, or only the user is.
+        second = len(self._usage) > 1 and role["name"] == self._sides.get("User")
+        usage = self._usage.pop(1 if second else 0)[1] if self._usage else None
         self._builder.message(
             role["name"],
             role["rest"].strip(),
-            receivers=[other] if other is not None and other != role["name"] else (),
+            receivers=others if len(others) == 1 else (),
             timestamp=entry.time,
             source_ref=entry.ref,
             metadata={"turn": int(role["turn"])} if role["turn"] else None,

@@ -36,6 +36,8 @@ def fill_workflow(builder: TraceBuilder, notes: Notes, value: Item) -> None:
     """Fill a builder from the log of a workflow."""
     identity, start = value.get("workflow_id"), value.get("start_time")
     rest = {key: item for key, item in value.items() if key not in ("workflow_id", "start_time", "logs") and item is not None}
+    if start is not None and not isinstance(start, str):
+        rest["start_time"] = start
     builder.meta(run_id=str(identity) if identity is not None else None, start_time=start if isinstance(start, str) else None, extra=rest)
     for key in rest:
         notes.add("aside", f"/{key}", "kept in `meta.extra`")
@@ -54,6 +56,7 @@ class _Workflow:
         self._builder = builder
         self._notes = notes
         self._runs: Counter[str] = Counter()  # how often a node began
+        self._open_nodes: set[str] = set()
         self._ended: dict[str, str] = {}  # node -> event of its last end
         self._before: dict[str, list[str]] = {}  # node -> events that its next start follows
         self._open_calls: dict[tuple[str | None, str], list[str]] = {}
@@ -85,12 +88,13 @@ class _Workflow:
     def _node_start(self, item: Item, node: str, ref: str) -> bool:
         """A node begins: a subtask that is assigned to it."""
         self._runs[node] += 1
+        self._open_nodes.add(node)
         self._agent(node, item["details"])
         event_id = self._builder.subtask(
             self._subtask(node),
             agent=node,
             assigned_to=(node,),
-            status="in_progress",
+            status="created",
             event=self._event(item, ref, {key: value for key, value in item["details"].items() if key != "node_type"}),
         )
         for source in dict.fromkeys(self._before.pop(node, ())):
@@ -102,6 +106,7 @@ class _Workflow:
         self._agent(node, {})
         self._runs[node] = max(1, self._runs[node])
         rest = {key: value for key, value in item["details"].items() if key != "output"}
+        self._open_nodes.discard(node)
         self._ended[node] = self._builder.subtask(
             self._subtask(node), agent=node, status="completed", result=item["details"].get("output"), event=self._event(item, ref, rest)
         )
@@ -124,7 +129,8 @@ class _Workflow:
         details = item["details"]
         model = details.get("model_name")
         self._builder.agent(node, model=model if isinstance(model, str) else None)
-        rest = {key: value for key, value in details.items() if key not in ("model_name", "input_data", "output")}
+        named = ("model_name",) if model is None or isinstance(model, str) else ()
+        rest = {key: value for key, value in details.items() if key not in (*named, "input_data", "output")}
         if details.get("output") is None:
             self._message(node, details.get("input_data"), item, ref, rest, kind="log")
             return True
@@ -140,20 +146,31 @@ class _Workflow:
         tool = name if isinstance(name, str) and name else None
         before = str(details.get("stage", "")).lower() == "before"
         waiting = self._open_calls.setdefault((node, tool or ""), [])
-        mapped = ("tool_name", "arguments", "tool_result", "success")
-        if before or not waiting:
+        odd = {key for key, kind in (("tool_name", str), ("success", bool)) if not isinstance(details.get(key), kind)}
+        rest = {key: value for key, value in details.items() if key not in {"tool_name", "arguments", "tool_result", "success"} - odd}
+        event = self._event(item, ref, rest)
+        begins = before or not waiting
+        if begins:
             call_id = f"call:{ref}"
-            rest = {key: value for key, value in details.items() if key not in mapped}
-            self._builder.call(node, tool, details.get("arguments"), call_id=call_id, executor=node, **self._event(item, ref, rest))
+            self._builder.call(node, tool, details.get("arguments"), call_id=call_id, executor=node, **event)
             self._notes.add("made_up", ref, f"tool_call_id {call_id}")
             waiting.append(call_id)
         if before:
             return True
-        status = {True: "success", False: "failure"}.get(success) if isinstance(success, bool) else None
-        call_id = waiting.pop(0)
-        ended = item.get("timestamp")
-        done = ended if isinstance(ended, str) else None
-        self._builder.result(call_id, details.get("tool_result"), status=status, completed_at=done, caller=node, source_ref=ref)
+        status = ("success" if success else "failure") if isinstance(success, bool) else None
+        error = details.get("error") if success is False else None
+        told = event["extra"] or {}
+        after = {f"after.{key}": value for key, value in told.items() if value != error}
+        self._builder.result(
+            waiting.pop(0),
+            details.get("tool_result"),
+            status=status,
+            error=error,
+            completed_at=event["timestamp"],
+            caller=node,
+            source_ref=ref,
+            extra=None if begins else after,
+        )
         return True
 
     def _human(self, item: Item, node: str, ref: str) -> bool:
@@ -180,8 +197,12 @@ class _Workflow:
         extra = {key: value for key, value in item.items() if key not in _MAPPED and value not in (None, [], "")}
         message = item.get("message")
         extra |= {"message": message} if message else {}
+        for key in ("timestamp", "node_id", "event_type"):
+            if item.get(key) is not None and not isinstance(item[key], str):
+                extra[key] = item[key]
         extra |= {f"details.{key}": value for key, value in rest.items() if value not in (None, "")}
-        time = item.get("timestamp")
+        time, node = item.get("timestamp"), item.get("node_id")
+        self._builder.inside = self._subtask(node) if isinstance(node, str) and node in self._open_nodes else None
         return {"timestamp": time if isinstance(time, str) else None, "source_ref": ref, "extra": extra or None}
 
     def _message(self, sender: str | None, content: Any, item: Item, ref: str, rest: Item, **fields: Any) -> str:
@@ -193,6 +214,9 @@ class _Workflow:
         details = item.get("details")
         rest = details if isinstance(details, dict) else {"value": details}
         event = self._event({**item, "message": None}, ref, rest)
+        kind = item.get("event_type")
+        if isinstance(kind, str) and kind:
+            event["extra"] = {**(event["extra"] or {}), "event_type": kind}
         message = item.get("message")
         text = message if message is None or isinstance(message, str) else str(message)
         self._builder.message(node, text, kind="error" if level in _FAILED else "log", **event)

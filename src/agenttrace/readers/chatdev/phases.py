@@ -48,8 +48,9 @@ class Phases:
         """A phase is about to begin as part of a composed one."""
         if composed not in self._known:
             self._known.add(composed)
-            self._builder.subtask(composed, status="in_progress", event={"timestamp": entry.time, "source_ref": f"{entry.ref}/composed"})
+            self._builder.subtask(composed, status="created", event={"timestamp": entry.time, "source_ref": f"{entry.ref}/composed"})
         self._composed = (composed, phase)
+        self._builder.inside = composed
 
     def begin(self, table: dict[str, str], entry: Entry) -> None:
         """A phase begins with the table of its chat."""
@@ -78,7 +79,7 @@ class Phases:
             parent_task_id=parent,
             assigned_to=names,
             goal=table.get("phase_prompt") or None,
-            status="in_progress",
+            status="created",
             event={
                 "timestamp": entry.time,
                 "source_ref": entry.ref if table else f"{entry.ref}/phase",
@@ -86,6 +87,7 @@ class Phases:
             },
         )
         self._open.append(_Phase(name, subtask, event_id, table))
+        self._builder.inside = subtask
 
     def _rest(self, table: dict[str, str], entry: Entry) -> dict[str, str]:
         """What of a table no field has: less the task and the prompts of roles that are known."""
@@ -135,4 +137,10 @@ class Phases:
         phase = self._open.pop()
         event = {"timestamp": entry.time, "source_ref": entry.ref}
         self.concluded = self._builder.subtask(phase.subtask, status="completed", result=text or None, event=event)
+        self._builder.inside = self._open[-1].subtask if self._open else phase.subtask  # what it changes comes next
         return True
+
+    def end(self) -> None:
+        """The run is over: what comes is in no phase."""
+        self._open.clear()
+        self._builder.inside = None

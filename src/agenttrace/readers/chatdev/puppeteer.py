@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from agenttrace.builder import TraceBuilder
-from agenttrace.model import Usage
+from agenttrace.model import ContentPart, Usage
 from agenttrace.notes import Notes
 
 __all__ = ["fill_path", "is_path"]
@@ -58,11 +58,15 @@ def _step(builder: TraceBuilder, notes: Notes, step: Item, ref: str) -> None:
         builder.result(call_id, said, status=_STATUS.get(status or ""), caller=agent)
     else:
         kind = "chat" if said is not None else "log"
-        builder.message(agent, said if said is None or isinstance(said, str) else str(said), kind=kind, metadata={"action": name}, **event)
+        builder.message(agent, _content(said), kind=kind, metadata={"action": name} if name is not None else None, **event)
     answer = result.get("answer")
     if answer is not None:
-        builder.message(agent, answer if isinstance(answer, str) else str(answer), source_ref=f"{ref}/result/answer")
+        builder.message(agent, _content(answer), source_ref=f"{ref}/result/answer")
         builder.meta(final_answer=answer)
+
+
+def _content(value: Any) -> Any:
+    return value if value is None or isinstance(value, str) else (ContentPart(kind="data", value=value),)
 
 
 def _object(value: Any, key: str) -> Item:
@@ -71,7 +75,14 @@ def _object(value: Any, key: str) -> Item:
 
 def _rest(step: Item, action: Item, result: Item, counted: bool) -> Item:
     """What of a step no field has."""
-    mapped = {"agent", "action", "result", *(("tokens",) if counted else ()), *(("success",) if action.get("parameter") else ())}
+    mapped = {"action", "result", *(("tokens",) if counted else ())}
+    mapped |= {"agent"} if isinstance(step.get("agent"), str) else set()
+    mapped |= {"success"} if action.get("parameter") and step.get("success") in tuple(_STATUS) else set()
     rest = {key: value for key, value in step.items() if key not in mapped and value is not None}
-    rest |= {f"action.{key}": value for key, value in action.items() if key not in ("action", "parameter") and value is not None}
+    named = isinstance(action.get("action"), str)
+    rest |= {
+        f"action.{key}": value
+        for key, value in action.items()
+        if key != "parameter" and value is not None and not (named and key == "action")
+    }
     return rest | {f"result.{key}": value for key, value in result.items() if key not in ("step_data", "answer") and value is not None}

@@ -34,13 +34,16 @@ def log_of(files: list[Source]) -> Source | None:
     return logs[0] if len(logs) == 1 and known else None
 
 
-def add_side_files(builder: TraceBuilder, notes: Notes, files: list[Source], left: Left) -> None:
+def add_side_files(builder: TraceBuilder, notes: Notes, folder: Source, files: list[Source], left: Left) -> None:
     """Add what the files beside a log say to its trace."""
     others: list[str] = []
     config: dict[str, Any] = {}
     for file in files:
         try:
-            if file.name in CONFIGS and look(file).is_document:
+            if file.leads_out_of(folder):
+                others.append(file.name)
+                notes.add("aside", f"{file.name}#", "a link out of the folder; not read")
+            elif file.name in CONFIGS and look(file).is_document:
                 inner = Notes(counting=notes.counting)
                 config[file.name.removesuffix(".json")] = document(file, inner)
                 notes.absorb(inner, file.name)
@@ -81,7 +84,7 @@ def _add_prompt(builder: TraceBuilder, notes: Notes, name: str, text: str, task:
     if text == (task or "").strip():
         notes.add("copy", f"{name}#", "the task of the run")
         return
-    builder.meta(task=None if task else text, extra={"prompt": text} if task else None)
+    builder.meta(task=None if task else text, extra={f"prompt.{name}": text} if task else None)
     notes.add("aside", f"{name}#", "kept in `meta.extra`")
 
 
@@ -89,11 +92,18 @@ def _add_meta(builder: TraceBuilder, notes: Notes, text: str, task: str | None) 
     """The sections of ``meta.txt``."""
     found = list(_SECTION.finditer(text))
     ends = [*(match.start() for match in found[1:]), len(text)][: len(found)]
-    sections: dict[str, Any] = {match[1]: text[match.end() : end].strip() for match, end in zip(found, ends, strict=True)}
+    sections: dict[str, Any] = {}
+    before = text[: found[0].start()].strip() if found else ""
+    for match, end in zip(found, ends, strict=True):
+        if match[1] in sections:
+            before += "\n" + text[match.start() : end]
+        else:
+            sections[match[1]] = text[match.end() : end].strip()
     if sections.get("Task") == (task or "").strip():
         notes.add("copy", f"{_META}#", "the task of the run")
         del sections["Task"]
-    builder.meta(extra={"meta": {name: value for name, value in sections.items() if value} if sections else text})
+    kept = {name: value for name, value in sections.items() if value}
+    builder.meta(extra={"meta": {**kept, **({"other": before.strip()} if before.strip() else {})} if sections else text})
     notes.add("aside", f"{_META}#", "kept in `meta.extra`")
 
 

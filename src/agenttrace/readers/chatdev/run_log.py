@@ -26,7 +26,7 @@ from agenttrace.notes import Notes
 from agenttrace.readers.chatdev.code_versions import CodeVersions
 from agenttrace.readers.chatdev.lines import Entry
 from agenttrace.readers.chatdev.phases import Phases
-from agenttrace.readers.chatdev.tables import rows_of
+from agenttrace.readers.chatdev.tables import table_of
 
 __all__ = ["Left", "fill_log"]
 
@@ -37,8 +37,9 @@ _TURN = re.compile(
     re.DOTALL,
 )
 _SAID = re.compile(r"(?P<who>[^\n:*]{1,60}): (?P<rest>.*)", re.DOTALL)
-_FIGURE = re.compile(r"^ *(\w{1,60}): (\d{1,15})\s*$", re.ASCII | re.MULTILINE)
+_FIGURE = re.compile(r"^[ \t]*(\w{1,60}): (?:\$(?=\d))?(\d{1,15}(?:\.\d{1,15})?)[ \t\r]*$", re.ASCII | re.MULTILINE)
 _TOTAL = re.compile(r"\*\*(\w{1,60})\*\*=\$?([\d.]{1,30})", re.ASCII)
+_TASK = re.compile(r"^\*\*task_prompt\*\*: (?P<task>.*?)\n\n\*\*project_name\*\*: ", re.MULTILINE | re.DOTALL)
 _PARAMETER = re.compile(r"^\*\*(\w{1,60})\*\*: (.*)$", re.MULTILINE)
 _EXECUTE = re.compile(
     r"execute SimplePhase:\[(?P<phase>[^\]\n]{1,100})\] in ComposedPhase:\[(?P<composed>[^\]\n]{1,100})\], cycle (?P<cycle>\d{1,9})"
@@ -89,7 +90,7 @@ class _Run:
         self._turns.reverse()  # the next one is the last
         self._phases = Phases(builder, notes)
         self._roles: dict[str, str] = {}  # the table of the role play at work
-        self._usage: list[tuple[Entry, dict[str, int]]] = []
+        self._usage: list[tuple[Entry, dict[str, float]]] = []
         self._sent: dict[str, Any] = {}
         self._last: dict[tuple[str, str], str] = {}  # (sender, receiver) -> event of the last message of this chat
         self._prompts: dict[str, str] = {}
@@ -135,6 +136,7 @@ class _Run:
     def close(self) -> None:
         """Settle what only the end can tell."""
         self._flush_usage()
+        self._phases.end()
         self._keep_prompts()
         self._builder.count_types(self._kinds)
         if self._updates:
@@ -161,7 +163,8 @@ class _Run:
         receiver = self._roles.get("assistant_role_name") if self._roles.get("user_role_name") == who else None
         if receiver is None and following is not None and following["b"] == who:
             receiver = following["a"]
-        if following is not None:
+        pair = {self._roles.get("assistant_role_name", who), self._roles.get("user_role_name", who)}
+        if following is not None and pair <= {following["a"], following["b"]}:  # a chat outside the phases has no turns
             self._phases.expect(following["phase"], (following["a"], following["b"]), entry)
         self._last.clear()
         self._flush_usage()
@@ -173,16 +176,19 @@ class _Run:
         """One role answers the other."""
         assistant, user = match["a"], match["b"]
         sender, receiver = (user, assistant) if match["who"] == user else (assistant, user)
+        third = match["who"] if match["who"] not in (assistant, user) else None
         self._phases.expect(match["phase"], (assistant, user), entry)
-        usage = self._usage.pop(0)[1] if self._usage else {}  # both roles may have been asked before either is shown
+        # Both roles may be asked, the assistant first, before either is shown.
+        second = len(self._usage) > 1 and sender == user
+        usage = self._usage.pop(1 if second else 0)[1] if self._usage else {}
         event_id = self._message(
             entry,
             sender,
             receiver,
             match["rest"],
             usage=usage,
-            metadata={"phase": match["phase"], "turn": int(match["turn"])},
-            extra=self._sent,
+            metadata={"phase": match["phase"], "turn": int(match["turn"]), **({"logged_by": third} if third is not None else {})},
+            extra=self._sent | _level(entry),
         )
         self._sent = {}
         asked = self._last.get((receiver, sender))
@@ -228,35 +234,43 @@ class _Run:
         if said is not None and said["who"] in names:
             receiver = names[0] if said["who"] == names[1] else names[1]
             usage = self._usage.pop(0)[1] if self._usage else {}
-            self._message(entry, said["who"], receiver, said["rest"], usage=usage, extra=self._sent)
+            self._message(entry, said["who"], receiver, said["rest"], usage=usage, extra=self._sent | _level(entry))
             self._sent = {}
         elif module is not None:
-            self._builder.message(module["who"], entry.text, timestamp=entry.time, source_ref=entry.ref)
+            self._builder.message(module["who"], entry.text, timestamp=entry.time, source_ref=entry.ref, extra=_level(entry) or None)
         else:
             self._log(entry)
 
     def _log(self, entry: Entry, **fields: Any) -> str:
         kind = "error" if entry.level in ("ERROR", "CRITICAL") else "log"
-        extra = {"level": entry.level} if entry.level not in (None, "INFO") else None
+        extra = _level(entry) or None
         return self._builder.message(None, entry.text, kind=kind, timestamp=entry.time, source_ref=entry.ref, extra=extra, **fields)
+
+    def _log_rest(self, entry: Entry, rest: str) -> None:
+        """What stands in a marked entry beside what has been taken."""
+        if rest.strip():
+            self._log(entry._replace(ref=f"{entry.ref}/rest", text=rest.strip("\r\n")))
 
     # -- marked entries: True when the entry has been taken ----------------------------------
 
     def _chatting(self, entry: Entry, rest: str) -> bool:
-        table = rows_of(rest)
+        table, more = table_of(rest)
         if "phase_name" not in table:
             return False
         self._roles = table
         self._phases.begin(table, entry)
+        self._log_rest(entry, more)
         return True
 
     def _role_playing(self, entry: Entry, rest: str) -> bool:
-        table = rows_of(rest)
+        table, more = table_of(rest)
         if "assistant_role_name" not in table:
             return False
         of_phase = self._phases.repeats(table, entry)
         self._roles = table
-        if not of_phase:
+        if of_phase:
+            self._log_rest(entry, more)
+        else:
             self._log(entry)
         return True
 
@@ -269,15 +283,18 @@ class _Run:
             self._phases.compose(match["composed"], match["phase"], entry)
         return False
 
-    def _send(self, _entry: Entry, rest: str) -> bool:
-        figures = _FIGURE.findall(rest)
-        self._sent |= {name: int(number) for name, number in figures}
+    def _send(self, entry: Entry, rest: str) -> bool:
+        figures = {name: _number(text) for name, text in _FIGURE.findall(rest)}
+        self._sent |= figures
+        if figures:
+            self._log_rest(entry, _FIGURE.sub("", rest))
         return bool(figures)
 
     def _receive(self, entry: Entry, rest: str) -> bool:
-        figures = {name: int(number) for name, number in _FIGURE.findall(rest)}
+        figures = {name: _number(text) for name, text in _FIGURE.findall(rest)}
         if figures:
             self._usage.append((entry, figures))
+            self._log_rest(entry, _FIGURE.sub("", rest))
         return bool(figures)
 
     def _flush_usage(self) -> None:
@@ -297,13 +314,13 @@ class _Run:
             version=update.version,
             content=update.content,
             source_event_id=self._phases.concluded,
-            event={"timestamp": entry.time, "source_ref": entry.ref, "extra": {"diff": update.diff}},
+            event={"timestamp": entry.time, "source_ref": entry.ref, "extra": {"diff": update.diff, **_level(entry)}},
         )
         return True
 
     def _test_report(self, entry: Entry, rest: str) -> bool:
         text, call_id = rest.strip(), f"test:{entry.ref}"
-        self._builder.call(None, "exist_bugs", None, call_id=call_id, timestamp=entry.time, source_ref=entry.ref)
+        self._builder.call(None, "exist_bugs", None, call_id=call_id, source_ref=entry.ref, extra=_level(entry) or None)
         whole = text.startswith(_NO_ERROR)
         self._builder.result(
             call_id, text, status="success" if whole else "failure", error=None if whole else text, completed_at=entry.time
@@ -316,7 +333,8 @@ class _Run:
         if match is None:
             return False
         call_id = f"cmd:{entry.ref}"
-        self._builder.call(None, "CMD", {"command": match["command"]}, call_id=call_id, timestamp=entry.time, source_ref=entry.ref)
+        self._builder.call(None, "CMD", {"command": match["command"]}, call_id=call_id, source_ref=entry.ref, extra=_level(entry) or None)
+        self._builder.result(call_id, None, completed_at=entry.time)  # it is logged when the command has ended
         self._notes.add("made_up", entry.ref, f"tool_call_id {call_id}")
         return True
 
@@ -324,18 +342,20 @@ class _Run:
         self._builder.agent(_HUMAN, role="user")
         head = _COMMENT.match(rest)
         text = rest[head.end() :] if head is not None else rest
-        extra = {"comment": " ".join(head[0].split())} if head is not None else None
-        self._builder.message(_HUMAN, text.strip(), timestamp=entry.time, source_ref=entry.ref, extra=extra)
+        extra = {**({"comment": " ".join(head[0].split())} if head is not None else {}), **_level(entry)}
+        self._builder.message(_HUMAN, text.strip(), timestamp=entry.time, source_ref=entry.ref, extra=extra or None)
         return True
 
     def _preprocessing(self, _entry: Entry, rest: str) -> bool:
         facts = dict(_PARAMETER.findall(rest))
-        self._builder.meta(task=facts.get("task_prompt"), run_id=facts.get("Timestamp"))
-        self.task = self._phases.task = facts.get("task_prompt")
+        asked = _TASK.search(rest)
+        self.task = self._phases.task = asked["task"].strip() if asked is not None else facts.get("task_prompt")
+        self._builder.meta(task=self.task, run_id=facts.get("Timestamp"))
         return False
 
     def _post_info(self, _entry: Entry, rest: str) -> bool:
         _fill_totals(self._builder, rest)
+        self._phases.end()
         return False
 
 
@@ -343,7 +363,7 @@ def _values(text: str) -> Any:
     """What an entry says, value by value: the rows of a table, figures, or a text."""
     beginning = text[:300]
     if "| **" in beginning:
-        return rows_of(text)
+        return table_of(text).rows
     return [number for _, number in _FIGURE.findall(text)] if "_Usage_Info" in beginning else text
 
 
@@ -354,8 +374,16 @@ def _prompt_and_text(text: str) -> tuple[str | None, str]:
     return (text[1:end], text[end + 3 :]) if end > 0 else (None, text)
 
 
-def _usage(figures: dict[str, int], model: str | None) -> Usage:
+def _number(text: str) -> float:
+    return float(text) if "." in text else int(text)
+
+
+def _usage(figures: dict[str, float], model: str | None) -> Usage:
     names = ("prompt_tokens", "completion_tokens", "total_tokens")
-    return Usage(
-        prompt_tokens=figures.get(names[0]), completion_tokens=figures.get(names[1]), total_tokens=figures.get(names[2]), model=model
-    )
+    counted: dict[str, Any] = {name: figures[name] for name in names if isinstance(figures.get(name), int)}
+    return Usage(**counted, cost_usd=figures.get("cost"), model=model)
+
+
+def _level(entry: Entry) -> dict[str, Any]:
+    """The level of an entry, where it is not the usual one."""
+    return {"level": entry.level} if entry.level not in (None, "INFO") else {}

@@ -63,6 +63,7 @@ class _Run:
         self._planned: dict[str, tuple[str, str | None]] = {}  # tool -> event and agent that planned to call it
         self._delegated: dict[str, list[str]] = {}  # agent -> messages that it was told to act on
         self._kinds: Counter[str] = Counter()
+        self._made: Counter[str] = Counter()  # versions of artifacts
         self.steps: dict[int, str] = {}
 
     def facts(self, ref: str, value: Item) -> None:
@@ -260,8 +261,9 @@ class _Run:
                 self._planned[facts["tool.name"]] = (event_id, agent)
             elif name == "artifact_created":
                 kind = str(facts.get("artifact.type"))
+                self._made[kind] += 1
                 made = {"timestamp": time, "source_ref": ref}
-                self._builder.artifact(kind, agent=agent, version=1, name=kind, event=made)
+                self._builder.artifact(kind, agent=agent, version=self._made[kind], name=kind, event=made)
             elif name in _JUDGED:
                 self._builder.annotate(
                     name,

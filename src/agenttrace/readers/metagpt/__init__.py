@@ -14,7 +14,7 @@ from typing import Any
 from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
-from agenttrace.model import Trace
+from agenttrace.model import Trace, Usage
 from agenttrace.notes import Notes
 from agenttrace.readers.metagpt.lines import has_headers, is_log, log_lines
 from agenttrace.readers.metagpt.log import fill_run, log_runs
@@ -96,6 +96,9 @@ def _masft_facts(builder: TraceBuilder, notes: Notes, value: dict[str, Any]) -> 
     prompt, run_id = value.get("prompt"), value.get("run_id")
     if prompt is not None and not isinstance(prompt, str):
         rest["prompt"] = prompt
+    cost = rest.get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0:
+        builder.meta(usage=Usage(cost_usd=rest.pop("cost")))
     builder.meta(
         task=prompt if isinstance(prompt, str) else None, run_id=str(run_id) if run_id is not None else None, dataset="MASFT", extra=rest
     )

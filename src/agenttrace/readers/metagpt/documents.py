@@ -40,6 +40,7 @@ class Shelf:
         self._notes = notes
         self._names: dict[str, str] = {}  # a path -> how it was first written
         self._tails: dict[str, str] = {}  # an ending of a path -> the same
+        self._own: set[str] = set()  # paths of files that lie apart, however alike they end
         self._versions: dict[str, int] = {}
         self._texts: dict[str, Any] = {}
         self._events: dict[str, str] = {}  # path -> event of its last version
@@ -83,10 +84,18 @@ class Shelf:
                 self._builder.link(found, made, "reads", evidence=evidence)
         return unknown
 
+    def reserve(self, paths: Iterable[str]) -> None:
+        """Say which files there are: none of them is another one of them."""
+        self._own.update(map(plain_path, paths))
+
     def _known(self, path: str) -> str | None:
-        """The file that a path means: one of them is the end of the other."""
+        """The file that a path means: one of them is the end of the other, by a folder and a name at least."""
         plain = plain_path(path)
-        return self._tails.get(plain) or next((self._names[ending] for ending in endings(plain) if ending in self._names), None)
+        if plain in self._names:
+            return self._names[plain]
+        ends = (self._names[ending] for ending in endings(plain) if "/" in ending and ending in self._names)
+        found = self._tails.get(plain) or next(ends, None)
+        return None if found is not None and plain in self._own and plain_path(found) in self._own else found
 
     def _name(self, path: str) -> str:
         name = self._known(path) or path

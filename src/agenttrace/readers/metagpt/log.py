@@ -32,10 +32,12 @@ __all__ = ["fill_run", "log_runs", "message_ids", "saved_path"]
 _PUBLISHED = "publish_message: "
 _OBSERVED = " observed: ["
 _TO_DO = ": to do "
+_WILL_DO = ", will do "
 _VERBS = ("to do ", "self.rc.state=", "ready to", "no news", "will do")
 _LONGEST_LABEL = 2000
 _COST = re.compile(
-    r"(?:.*Current cost: \$(?P<cost>[\d.]+), )?prompt_tokens: (?P<prompt>\d{1,15}), completion_tokens: (?P<completion>\d{1,15})"
+    r"(?:.*Current cost: \$(?P<cost>\d{1,15}(?:\.\d{1,30})?), )?"
+    r"prompt_tokens: (?P<prompt>\d{1,15}), completion_tokens: (?P<completion>\d{1,15})"
 )
 _SAVED = re.compile(r"save to: (?P<path>\S[^\n]*)")
 _MADE_FROM = "update dependency: "
@@ -93,6 +95,7 @@ def fill_run(
     run.look(lines, texts or {})
     for entry in run.entries:
         run.add(entry)
+    run.close()
     builder.count_types(run.kinds)
 
 
@@ -102,7 +105,9 @@ class _Run:
         self._notes = notes
         self._conversation = conversation
         self._observed: dict[str, list[str]] = {}  # by role: events that its next event depends on
-        self._shown: dict[str, str] = {}  # how ``observed`` shows a message -> its event
+        self._shown: dict[str, list[str]] = {}  # how ``observed`` shows a message -> the events that it may mean
+        self._decided: dict[str, str] = {}  # by role: what it said it will do about what it observed
+        self._seen: set[tuple[str, str]] = set()  # role and event that it observed
         self._published: set[str] = set()
         self._tasks: dict[str, dict[str, Any]] = {}  # place of a ``ready to take on task`` -> its fields
         self._files: dict[str, Any] = {}  # place of a ``save to`` -> text of the file, where one is known
@@ -119,10 +124,13 @@ class _Run:
         for line in lines:
             text = line.text
             message = self._message(line) if text.startswith(_PUBLISHED) else None
+            below = text.partition("\n")[2] if message is not None else ""
             self._notes.count_source([text if message is None else message, line.time, line.facts])
             file = saved_path(text)
             label = _speaker(text) if message is None and file is None else None
             self.entries.append(_Entry(line, message, label, file))
+            if below.strip():  # JSON has no line ends of its own
+                self.entries.append(_Entry(line._replace(ref=f"{line.ref}/below", text=below.strip("\n"), level=None), None, None, None))
             if message is not None:
                 if isinstance(message.get("content"), str):
                     self._published.add(message["content"].strip())
@@ -150,13 +158,18 @@ class _Run:
 
     def _message(self, line: LogLine) -> Item | None:
         """The message behind ``publish_message:``; a cut one is salvaged."""
-        parsed = parse(line.text[len(_PUBLISHED) :].encode("utf-8", "replace"))
+        parsed = parse(line.text[len(_PUBLISHED) :].partition("\n")[0].encode("utf-8", "replace"))
         if not parsed.values or not is_message(parsed.values[0]):
             return None
         for repair in parsed.repairs:
             self._notes.add(repair.code, line.ref, repair.detail)
         message: Item = parsed.values[0]
         return message
+
+    def close(self) -> None:
+        """A role that came no further than to say what it will do has acted by that."""
+        for agent_id, event_id in list(self._decided.items()):
+            self._follows(agent_id, event_id)
 
     # -- events ------------------------------------------------------------------------------
 
@@ -181,13 +194,14 @@ class _Run:
             self._builder.keep(event_id, line.facts or {})
         content, sender = message.get("content"), self._conversation.sender_of(message)
         if isinstance(content, str):
-            self._shown[f"{message.get('role')}: {content[:_QUOTED]}..."] = event_id
+            self._shown.setdefault(f"{message.get('role')}: {content[:_QUOTED]}...", []).append(event_id)
         if sender is not None:
             self._follows(self._conversation.resolve(sender), event_id)
         if isinstance(content, str) and str(message.get("cause_by")).endswith("UserRequirement"):
             self._builder.meta(task=content)
 
     def _follows(self, agent_id: str, event_id: str) -> None:
+        self._decided.pop(agent_id, None)
         for source in dict.fromkeys(self._observed.pop(agent_id, ())):
             if source != event_id:
                 self._builder.link(source, event_id, "receives_msg", evidence="the role observed the message before it acted")
@@ -209,9 +223,12 @@ class _Run:
             **(_usage(line) if line.where.endswith("update_cost") else {}),
         )
         if agent_id is not None and _OBSERVED in text:
-            self._observed.setdefault(agent_id, []).extend(self._taken_up(text))
+            self._observed.setdefault(agent_id, []).extend(self._taken_up(agent_id, text))
+            self._decided.pop(agent_id, None)
         elif agent_id is not None and acts:
             self._follows(agent_id, event_id)
+        elif agent_id is not None and _WILL_DO in text:
+            self._decided.setdefault(agent_id, event_id)
         if said:
             below = f"{line.ref}/below"
             event_id = self._builder.message(agent_id, said, source_ref=below)
@@ -224,11 +241,16 @@ class _Run:
         first, _, said = text.partition("\n")
         return (first, said) if said.strip() and said.strip() not in self._published else (text, "")
 
-    def _taken_up(self, text: str) -> list[str]:
-        """The messages that a line ``X observed: ['Role: Beginning...']`` shows."""
+    def _taken_up(self, agent_id: str, text: str) -> list[str]:
+        """The messages that a line ``X observed: ['Role: Beginning...']`` shows; none where the beginning may mean several new ones."""
         listed = parse_repr(text, text.index(_OBSERVED) + len(_OBSERVED) - 1)
         shown = listed.value if listed is not None and isinstance(listed.value, list) else []
-        return [self._shown[item] for item in shown if isinstance(item, str) and item in self._shown]
+        taken: list[str] = []
+        for item in shown:
+            new = [event for event in self._shown.get(item, ()) if (agent_id, event) not in self._seen] if isinstance(item, str) else []
+            self._seen.update((agent_id, event) for event in new)
+            taken += new if len(new) == 1 else ()
+        return taken
 
     def _made_from(self, line: LogLine) -> None:
         match = _DEPENDENCY.fullmatch(line.text)

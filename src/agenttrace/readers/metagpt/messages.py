@@ -20,7 +20,7 @@ from agenttrace.model import ContentPart
 from agenttrace.notes import Notes
 from agenttrace.readers.metagpt.documents import Shelf, documents_in
 
-__all__ = ["Conversation", "Item", "identity_of", "is_message"]
+__all__ = ["Conversation", "Item", "identity_of", "is_message", "same_text"]
 
 _KNOWN = frozenset({"id", "content", "instruct_content", "role", "cause_by", "sent_from", "send_to", "metadata"})
 _NAMED = re.compile(r"(?P<name>[^()\n]*)\((?P<profile>[^\n]*)\)")
@@ -41,6 +41,13 @@ def identity_of(message: Any) -> str | None:
     return found if isinstance(found, str) and found else None
 
 
+def same_text(one: Any, other: Any) -> bool:
+    """Whether two messages of one id say the same; one of them may be cut, or have bytes that could not be read."""
+    if isinstance(one, str) and isinstance(other, str):
+        return "\ufffd" in one + other or one.startswith(other) or other.startswith(one)
+    return bool(one == other)
+
+
 class Conversation:
     """Feeds messages, each once, to a TraceBuilder."""
 
@@ -52,6 +59,7 @@ class Conversation:
         self._introduced: set[str] = set()
         self.shelf = shelf if shelf is not None else Shelf(builder, notes)
         self.events: dict[str, str] = {}  # message id -> event id
+        self._contents: dict[str, Any] = {}
         self.said: set[str] = set()
         self.instructed: list[Any] = []  # values of ``instruct_content``
 
@@ -129,7 +137,8 @@ class Conversation:
             return ()
         if "<all>" in names:
             return EVERYONE
-        return [sender if name == "<self>" and sender is not None else self._addressed(name) for name in names]
+        named = [sender if name == "<self>" else self._addressed(name) for name in names]
+        return [name for name in named if name is not None]
 
     def _addressed(self, name: str) -> str:
         agent_id = self.agent(self.resolve(name))
@@ -147,10 +156,10 @@ class Conversation:
 
     # -- messages ------------------------------------------------------------------------
 
-    def add(self, message: Item, ref: str, timestamp: str | None = None) -> str:
-        """Add a message; one whose id was there before is a copy. Returns the event's id."""
+    def add(self, message: Item, ref: str, timestamp: str | None = None, *, published: bool = True) -> str:
+        """Add a message; one whose id was there before is a copy, one that was not published reached nobody. Returns the event's id."""
         identity = identity_of(message)
-        if identity is not None and identity in self.events:
+        if identity is not None and identity in self.events and same_text(message.get("content"), self._contents[identity]):
             self._notes.add("copy", ref, f"message {identity} again", self.events[identity])
             return self.events[identity]
         sender = self._sender(message)
@@ -158,15 +167,16 @@ class Conversation:
         event_id = self._builder.message(
             sender,
             _content(message.get("content"), rest),
-            receivers=self._receivers(message, sender),
+            receivers=self._receivers(message, sender) if published else (),
             metadata={key: message[key] for key in ("cause_by", *self._unsettled(message), "role", "metadata") if message.get(key)},
             event_id=identity,
             timestamp=timestamp,
             source_ref=ref,
             extra={key: value for key, value in message.items() if key not in _KNOWN and value is not None} or None,
         )
-        if identity is not None:
+        if identity is not None and identity not in self.events:
             self.events[identity] = event_id
+            self._contents[identity] = message.get("content")
         if isinstance(message.get("content"), str):
             self.said.add(message["content"])
         instruct = message.get("instruct_content")

@@ -131,6 +131,8 @@ def _of_team(runs: list[_Run], ids: set[str]) -> _Run:
 
 def _trace(builder: TraceBuilder, notes: Notes, run: _Run, others: list[str]) -> Trace:
     conversation = Conversation(builder, notes)
+    for space in run.workspaces:
+        conversation.shelf.reserve(space.path_of(name) for name in space.texts)
     texts = {space.path_of(name): text for space in run.workspaces for name, text in space.texts.items() if text is not None}
     if run.lines:
         fill_run(builder, notes, run.lines, conversation, texts)

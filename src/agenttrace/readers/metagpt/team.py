@@ -22,7 +22,7 @@ from agenttrace.lenient import pointer
 from agenttrace.model import Usage
 from agenttrace.notes import Notes
 from agenttrace.readers.metagpt.history import lost_messages
-from agenttrace.readers.metagpt.messages import Conversation, Item, identity_of, is_message
+from agenttrace.readers.metagpt.messages import Conversation, Item, identity_of, is_message, same_text
 from agenttrace.readers.metagpt.plans import Tasks
 
 __all__ = ["TeamReader", "fill_team", "is_team", "memory_ids"]
@@ -89,6 +89,13 @@ class TeamReader:
         manager = context.get("cost_manager") if isinstance(context, dict) else None
         rest = {key: item for key, item in value.items() if key not in ("env", "idea") and item is not None}
         rest |= {f"env.{key}": item for key, item in env.items() if key not in ("roles", "history") and item not in (None, "")}
+        odd = {
+            "idea": not isinstance(idea, str),
+            "env.roles": not isinstance(roles, dict),
+            "env.history": not isinstance(history, dict | str),
+        }
+        stated = {"idea": idea, "env.roles": roles, "env.history": history}
+        rest |= {key: stated[key] for key, is_odd in odd.items() if is_odd and stated[key] is not None}
         self._builder.meta(task=idea if isinstance(idea, str) else None, usage=_total(manager))
         self._facts = (at, rest)
 
@@ -135,6 +142,9 @@ class TeamReader:
 
     def _memory(self, memory: Item, at: str, agent_id: str | None) -> tuple[str, str | None, list[tuple[str, Any]]]:
         storage = memory.get("storage")
+        if storage is not None and not isinstance(storage, list):
+            self._builder.extra.setdefault("records", []).append({"source_ref": f"{at}/storage", "value": storage})
+            self._notes.add("aside", f"{at}/storage", "no list of messages; kept whole in the trace's `extra`")
         found = [(f"{at}/storage/{place}", item) for place, item in enumerate(storage if isinstance(storage, list) else ())]
         known = {identity for _, item in found if (identity := identity_of(item)) is not None}
         index = memory.get("index")
@@ -150,9 +160,13 @@ class TeamReader:
 
     def close(self) -> None:
         """Lay the memories over each other and add what was said."""
+        kept_back = self._kept_back()
         for ref, item in _merged([items for _, _, items in self._memories]):
             if is_message(item):
-                self._conversation.add(item, ref)
+                published = identity_of(item) not in kept_back
+                self._conversation.add(item, ref, published=published)
+                if not published:
+                    self._notes.add("derived", ref, "only its author remembers it, so it was not published: no receivers")
             elif identity_of(item) in self._conversation.events:  # cut, but known from elsewhere
                 self._notes.add("copy", ref, f"message {item['id']} again, cut")
             else:
@@ -173,6 +187,27 @@ class TeamReader:
             self._plan(at, agent_id, plan, f"{agent_id}/" if len(plans) > 1 else "")
         if self._facts is not None:
             self._keep_facts(*self._facts)
+
+    def _kept_back(self) -> set[str]:
+        """The ids of messages that a role only put into its own memory; unknown where the memories of fewer than two roles are there."""
+        holders: dict[str, set[str | None]] = {}
+        for _, agent_id, items in self._memories:
+            for identity in {identity_of(item) for _, item in items} - {None}:
+                holders.setdefault(str(identity), set()).add(agent_id)
+        if len({agent_id for _, agent_id, items in self._memories if agent_id is not None and items}) < 2:
+            return set()
+        told = "".join(self._history[1].split()) if self._history is not None else ""
+        found: set[str] = set()
+        for _, agent_id, items in self._memories:
+            for _, item in items:
+                identity = identity_of(item)
+                if identity is None or holders[identity] != {agent_id} or agent_id is None or identity in self._conversation.events:
+                    continue
+                content = item.get("content")
+                named = self._conversation.sender_of(item) if is_message(item) else None
+                if isinstance(content, str) and named is not None and self._conversation.resolve(named) == agent_id:
+                    found |= {identity} if "".join(content.split()) not in told else set()
+        return found
 
     def _keep_facts(self, at: str, facts: Item) -> None:
         """What a team has beside its roles, less the texts that messages have, too."""
@@ -256,18 +291,19 @@ def memory_ids(value: Any) -> set[str]:
 def _merged(memories: list[list[tuple[str, Any]]]) -> Iterator[tuple[str, Any]]:
     """The orders of several memories as one: what only one of them has goes behind what stands before it there."""
     behind: dict[str | None, list[tuple[str, Any]]] = {}  # id -> what was put behind the message, the latest first
-    known: set[str] = set()
+    known: dict[str, Any] = {}
     for items in memories:
         last: str | None = None
         new: list[tuple[str, Any]] = []
         for ref, item in items:
             identity = identity_of(item)
-            if identity in known:
+            if identity in known and same_text(item.get("content"), known[identity]):
                 behind.setdefault(last, []).extend(reversed(new))
                 last, new = identity, []
             else:
                 new.append((ref, item))
-                known |= {identity} if identity is not None else set()
+                if identity is not None:
+                    known.setdefault(identity, item.get("content"))
         behind.setdefault(last, []).extend(reversed(new))
     waiting = behind.pop(None, [])
     while waiting:

@@ -96,7 +96,7 @@ class Workspace:
         for name, file in self.files.items():
             texts[name] = None
             with suppress(ReadError, UnicodeDecodeError):
-                if file.size <= _LARGEST and b"\0" not in file.head:
+                if file.size <= _LARGEST and not file.leads_out_of(self._folder) and b"\0" not in file.head:
                     texts[name] = file.data.decode("utf-8")
             file.forget()
         return texts
@@ -104,10 +104,11 @@ class Workspace:
     def put_on(self, shelf: Shelf, notes: Notes) -> None:
         """Put the files on the shelf, each behind what it was made from, and say what that was."""
         made_from = dependencies(self._folder, notes)
+        shelf.reserve(self.path_of(name) for name in self.texts)
         for name in _in_order(sorted(self.texts), made_from):
             place = f"{self._within}{name}#"
             if self.texts[name] is None:
-                notes.add("aside", place, "no text, or a large one: an artifact without content")
+                notes.add("aside", place, "no text, a large one, or a link out of the folder: an artifact without content")
             shelf.lies(self.path_of(name), self.texts[name], place)
         for name, sources in sorted(made_from.items()):
             for source in shelf.made_from(self.path_of(name), map(self.path_of, sources), _DEPENDENCIES):
