@@ -37,7 +37,8 @@ _REASONER = re.compile(r"\*{5} (Reasoner \d{1,6}) output: \*{5}")
 _VERIFIER = "Verifier response:"
 _FINAL = re.compile(r"[A-Z][\w ]{1,80}\. Final Answer: (?P<answer>.*)")
 _SECTION = re.compile(
-    r" ?#{10} Round \d|\*{5} Reasoner \d{1,6} output: \*{5}|\*{20}|Verifier response:\s*$|Reasoner \d{1,6}: Answer: |[A-Z][\w ]{1,80}\. Final Answer: "
+    r" ?#{10} Round \d|\*{5} Reasoner \d{1,6} output: \*{5}|\*{20}|Verifier response:\s*$"
+    r"|Reasoner \d{1,6}: Answer: |[A-Z][\w ]{1,80}\. Final Answer: "
 )
 _FRAME = re.compile(r"\*{5} Reasoner \d{1,6} output: \*{5}|\*{20,}|Verifier response:")
 _WHY = {
