@@ -219,6 +219,7 @@ class TraceBuilder:
         call_id: str | None = None,
         executor: str | None = None,
         attempt: int | None = None,
+        parse: bool = True,
         event_id: str | None = None,
         timestamp: str | None = None,
         turn_id: str | None = None,
@@ -226,12 +227,13 @@ class TraceBuilder:
         source_ref: str | None = None,
         **fields: Any,
     ) -> str:
-        """Add a ToolCall without a result. A JSON text of an object as ``arguments`` is parsed.
+        """Add a ToolCall without a result. Returns the event id.
 
-        Absent ``call_id`` and ``tool`` are made up and noted. Returns the event id.
+        A JSON text of an object as ``arguments`` is parsed; another text counts as arguments that do not parse.
+        With ``parse=False`` it is what the tool takes. Absent ``call_id`` and ``tool`` are made up and noted.
         """
         event_id = self._claim(event_id)
-        parsed, unparsed = parse_arguments(arguments)
+        parsed, unparsed = parse_arguments(arguments) if parse else (arguments, False)
         if unparsed:
             self._unparsed.add(event_id)
         if call_id is None:

@@ -25,6 +25,9 @@ from agenttrace.sources import Source
 __all__ = ["Detection", "Format", "Match", "Verdict", "broken_readers", "detect", "formats", "get_format", "recognise", "verdicts"]
 
 Level = Literal["possible", "likely", "certain"]
+MAPPINGS = (".toml", ".yaml", ".yml")
+"""How the name of a mapping file ends, where a format may be named."""
+
 _RANK = {"possible": 1, "likely": 2, "certain": 3}
 
 
@@ -125,10 +128,24 @@ def broken_readers() -> Mapping[str, str]:
 
 
 def get_format(name: str) -> Format:
-    """The format of that name. Raises UsageError, with the known names, when there is none."""
+    """The format of that name, or that a mapping file (``.toml``, ``.yaml``, ``.yml``) describes.
+
+    Raises:
+        UsageError: there is none of the name, or the mapping has a fault.
+        MissingExtra: a library for mappings is not installed.
+    """
+    if name.lower().endswith(MAPPINGS):
+        made: Format = importlib.import_module("agenttrace.readers.custom_json").mapped_format(name)
+        return made
     known = formats()
     if name not in known:
-        raise UsageError("usage", None, None, f"no format is called {name!r:.60}", f"known: {', '.join(known)}")
+        raise UsageError(
+            "usage",
+            None,
+            None,
+            f"no format is called {name!r:.60}",
+            f"known: {', '.join(known)}; a mapping file ends in {', '.join(MAPPINGS)}",
+        )
     return known[name]
 
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "formats": "List the formats that are read and written, or how one is mapped.",
     "schema": "Print the JSON Schema of a format.",
     "doctor": "Say why a log was, or was not, recognised, and what is damaged in it.",
+    "mapping": "Propose a mapping for a JSON log of your own, and say what it leaves aside.",
     "demo": "Convert a bundled AutoGen run and show what came out.",
 }
 

@@ -53,7 +53,7 @@ def _step(builder: TraceBuilder, notes: Notes, step: Item, ref: str) -> None:
     said = result.get("step_data")
     if action.get("parameter"):
         call_id = f"step:{ref}"
-        builder.call(agent, name, action["parameter"], call_id=call_id, executor=agent, **event)
+        builder.call(agent, name, action["parameter"], call_id=call_id, executor=agent, parse=False, **event)
         notes.add("made_up", ref, f"tool_call_id {call_id}")
         builder.result(call_id, said, status=_STATUS.get(status or ""), caller=agent)
     else:
