@@ -1,4 +1,4 @@
-"""The texts in records of Multi-Agent-Bench and MAS-SIM, and how many messages, assignments and results there are.
+"""The texts in records of Multi-Agent-Bench, MAS-SIM and sentinel, and how many messages, assignments and results there are.
 
 Shares no code with ``agenttrace.readers``: the headers inside results and sessions are cut off line by line.
 """
@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-FORMATS = frozenset({"mas_sim", "multi_agent_bench"})
+FORMATS = frozenset({"custom_json", "mas_sim", "multi_agent_bench"})
 """The formats whose texts are found here."""
 
 _FUNCTION = "Result from the function:"
@@ -28,6 +28,8 @@ def whole(path: Path, variant: str) -> Any:
     if variant in ("otel", "trajectory"):
         return json.loads(path.read_text("utf-8"))
     found = runs(path)
+    if variant == "sentinel":
+        return found
     for record in found:
         for iteration in record["iterations"]:
             iteration["task_results"] = [apart(text) for _, text in results(iteration)]
@@ -45,6 +47,9 @@ def said(path: Path, variant: str) -> list[Any]:
             if key in ("tool.args_json", "tool.result_json", "error.message")
             or (key in ("agent.input_message", "agent.output_message") and span["name"].startswith("agent."))
         ]
+    if variant == "sentinel":
+        calls = [call for step in runs(path) for call in step.get("tool_events") or []]
+        return [[step["text"] for step in runs(path)], [[call["name"], call["args"], call["result"]] for call in calls]]
     if variant == "trajectory":
         return [substep["content"] for step in whole(path, variant)["steps"] for substep in step["substeps"]]
     return [
