@@ -684,3 +684,13 @@ def test_whatever_is_added_the_trace_has_no_errors_and_no_event_is_lost(data: st
     assert len(set(ids_of(trace))) == len(trace.events)
     assert sum(isinstance(event.data, Message) for event in trace.events) == sum(step in ("message", "everyone") for step in steps)
     assert 0 <= sum(isinstance(event.data, ToolCall) for event in trace.events) - steps.count("call") <= steps.count("result")
+
+
+def test_an_artifact_that_times_put_before_its_source_keeps_it_aside() -> None:
+    builder = TraceBuilder("x")
+    source = builder.message("a", "done", timestamp="2026-01-02T00:00:00Z")
+    builder.artifact("file", source_event_id=source, event={"timestamp": "2026-01-01T00:00:00Z"})
+    trace = builder.build()
+    assert [event.extra for event in trace.events] == [{"source_event_id": source}, {}]
+    assert validate(trace) == []
+    assert [note.code for note in builder.notes.items if note.code == "backward_link"] == ["backward_link"]

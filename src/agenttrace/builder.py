@@ -44,7 +44,7 @@ from agenttrace.model import (
     Usage,
 )
 from agenttrace.notes import Notes
-from agenttrace.ordering import forward_links, give_to_first, in_order, separate_naive_times
+from agenttrace.ordering import forward_links, forward_sources, give_to_first, in_order, separate_naive_times
 from agenttrace.times import parse_time
 
 __all__ = ["EVERYONE", "TraceBuilder"]
@@ -439,6 +439,7 @@ class TraceBuilder:
         elif self._naive:
             self.notes.add("naive_time", None, f"{self._naive} times without a zone, kept as they are")
         events = in_order(self._events)
+        forward_sources(events, self.notes)
         if self._made_up_ids:
             self.notes.add("made_up", None, f"event_id of {self._made_up_ids} events that have none, or none of their own, in the source")
         agents = tuple(AgentInstance(agent_id=agent_id, **fields) for agent_id, fields in self._agents.items())

@@ -13,11 +13,11 @@ from itertools import pairwise
 import msgspec
 from msgspec.structs import force_setattr
 
-from agenttrace.model import DependencyLink, Event
+from agenttrace.model import Artifact, DependencyLink, Event
 from agenttrace.notes import Notes
 from agenttrace.times import order_key
 
-__all__ = ["forward_links", "give_to_first", "in_order", "separate_naive_times"]
+__all__ = ["forward_links", "forward_sources", "give_to_first", "in_order", "separate_naive_times"]
 
 
 def separate_naive_times(events: Iterable[Event], notes: Notes) -> None:
@@ -68,6 +68,21 @@ def forward_links(links: Iterable[DependencyLink], events: tuple[Event, ...], no
             detail = f"{link.dep_type} {link.source_event_id} -> {link.target_event_id} does not point forward; left out"
             notes.add("backward_link", None, detail)
     return tuple(link for _, _, link in sorted(kept, key=lambda item: item[:2]))
+
+
+def forward_sources(events: tuple[Event, ...], notes: Notes) -> None:
+    """Times may put an artifact before the event that is said to have produced it; then that stays in ``extra``, noted."""
+    place: dict[str, int] = {}
+    for index, event in enumerate(events):
+        data = event.data
+        if type(data) is not Artifact or data.source_event_id is None:
+            continue
+        place = place or {known.event_id: number for number, known in enumerate(events)}
+        source = data.source_event_id
+        if place.get(source, index) >= index:
+            force_setattr(data, "source_event_id", None)
+            force_setattr(event, "extra", {**event.extra, "source_event_id": source})
+            notes.add("backward_link", event.source_ref, f"source_event_id {source} stands behind the artifact; in `extra`", event.event_id)
 
 
 def give_to_first(first: Event, later: Event) -> None:

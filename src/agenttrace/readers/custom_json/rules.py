@@ -61,6 +61,7 @@ class _Run:
         self._events: dict[Path, str] = {}  # the first event of an item
         self._agents: dict[Path, str] = {}
         self._versions: Counter[str] = Counter()
+        self._subtasks: set[str] = set()
         self.count = 0
         self._records: list[Any] = root if isinstance(root, list) else []
 
@@ -358,15 +359,23 @@ class _Run:
         own: set[Path] = set()
         status = self._text(rule.status, item, own)
         paths |= own if status in _SUBTASK_STATUS else set()
+        subtask_id = self._text(rule.subtask_id, item, paths) or f"subtask:{event['source_ref']}"
+        above: set[Path] = set()
+        parent = self._text(rule.parent_task_id, item, above)
+        before: set[Path] = set()
+        depends_on = self._names(rule.depends_on, item, before)
+        known = self._subtasks - {subtask_id}  # only what stands before, so that there are no circles
+        self._subtasks.add(subtask_id)
+        paths |= (above if parent in known else set()) | (before if known.issuperset(depends_on) else set())
         return self._builder.subtask(
-            self._text(rule.subtask_id, item, paths) or f"subtask:{event['source_ref']}",
+            subtask_id,
             agent=self._text(rule.agent, item, paths),
             assigned_to=tuple(self._names(rule.assigned_to, item, paths)),
             goal=self._text(rule.goal, item, paths),
             status=status if status in _SUBTASK_STATUS else None,
             result=self._value(rule.result, item, paths),
-            parent_task_id=self._text(rule.parent_task_id, item, paths),
-            depends_on=tuple(self._names(rule.depends_on, item, paths)),
+            parent_task_id=parent if parent in known else None,
+            depends_on=tuple(depends_on) if known.issuperset(depends_on) else (),
             event=event,
         )
 
