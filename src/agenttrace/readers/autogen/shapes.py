@@ -79,6 +79,7 @@ def is_item(item: Any) -> bool:
         isinstance(item, dict)
         and isinstance(role := item.get("role"), str)
         and role in _ROLES
+        and not (isinstance(item.get("id"), str) and ("timestamp" in item or "created_at" in item))  # 0.2 gives its messages neither
         and not item.keys().isdisjoint({"content", "tool_calls", "function_call"})
     )
 
