@@ -5,6 +5,7 @@ Shares no code with ``agenttrace.readers``: the headers inside results and sessi
 
 from __future__ import annotations
 
+import ast
 import json
 from collections import Counter
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-FORMATS = frozenset({"custom_json", "mas_sim", "multi_agent_bench"})
+FORMATS = frozenset({"agentscope", "custom_json", "mas_sim", "multi_agent_bench"})
 """The formats whose texts are found here."""
 
 _FUNCTION = "Result from the function:"
@@ -25,8 +26,12 @@ def runs(path: Path) -> list[Any]:
 
 def whole(path: Path, variant: str) -> Any:
     """Records whose results and sessions are taken apart."""
-    if variant in ("otel", "trajectory"):
+    if variant in ("otel", "trajectory") or path.suffix == ".json":
         return json.loads(path.read_text("utf-8"))
+    if variant == "spans":
+        return [unpacked_span(span) for span in runs(path) if not span["name"].startswith("format ")]
+    if variant == "messages":
+        return runs(path)
     found = runs(path)
     if variant == "sentinel":
         return found
@@ -35,6 +40,19 @@ def whole(path: Path, variant: str) -> Any:
             iteration["task_results"] = [apart(text) for _, text in results(iteration)]
             iteration["communications"] = [[text for _, text in messages(session)] for session in iteration.get("communications") or []]
     return found
+
+
+def unpacked_span(span: dict[str, Any]) -> dict[str, Any]:
+    """A span without the printed histories; what is printed JSON or a printed object is parsed."""
+    attributes = {key: value for key, value in span["attributes"].items() if not key.startswith("agentscope.function.")}
+    for key in ("gen_ai.conversation.id", "gen_ai.tool.call.result"):
+        if key in attributes:
+            attributes[key] = json.loads(attributes[key])
+    if str(attributes.get("gen_ai.tool.call.result")).startswith("ToolResponse("):
+        call = ast.parse(attributes["gen_ai.tool.call.result"], mode="eval").body
+        assert isinstance(call, ast.Call)
+        attributes["gen_ai.tool.call.result"] = next(ast.literal_eval(word.value) for word in call.keywords if word.arg == "content")
+    return {**span, "attributes": attributes}
 
 
 def said(path: Path, variant: str) -> list[Any]:
@@ -47,6 +65,8 @@ def said(path: Path, variant: str) -> list[Any]:
             if key in ("tool.args_json", "tool.result_json", "error.message")
             or (key in ("agent.input_message", "agent.output_message") and span["name"].startswith("agent."))
         ]
+    if variant in ("messages", "session", "spans"):
+        return [text for _, text in told(whole(path, variant))]
     if variant == "sentinel":
         calls = [call for step in runs(path) for call in step.get("tool_events") or []]
         return [[step["text"] for step in runs(path)], [[call["name"], call["args"], call["result"]] for call in calls]]
@@ -110,3 +130,21 @@ def times_in(path: Path) -> set[datetime]:
         moments = [span["start_time_unix_ns"], span["end_time_unix_ns"], *(event["timestamp_unix_ns"] for event in span["events"])]
         found.update(epoch + timedelta(microseconds=moment // 1000) for moment in moments)
     return found
+
+
+def told(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """The texts of blocks, arguments and results in messages of AgentScope."""
+    if isinstance(value, dict):
+        for name, item in value.items():
+            inside = key or ("in" if name in ("content", "input", "output", "gen_ai.output.messages", "gen_ai.tool.call.result") else "")
+            of_message = name == "name" and "role" in value
+            if (
+                name not in ("type", "id", "role", "media_type", "_sys_prompt", "plan_notebook", "finish_reason", "timestamp")
+                and not of_message
+            ):
+                yield from told(json.loads(item) if inside and not key and name.endswith("messages") else item, inside)
+    elif isinstance(value, list):
+        for item in value:
+            yield from told(item, key)
+    elif isinstance(value, str) and key:
+        yield key, value
