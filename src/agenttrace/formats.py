@@ -28,6 +28,9 @@ Level = Literal["possible", "likely", "certain"]
 MAPPINGS = (".toml", ".yaml", ".yml")
 """How the name of a mapping file ends, where a format may be named."""
 
+NOT_ITS_SHAPE = "not its shape"
+"""What a reader that does not claim an input says of it."""
+
 _RANK = {"possible": 1, "likely": 2, "certain": 3}
 
 
@@ -167,7 +170,7 @@ def verdicts(source: Source) -> list[Verdict]:
         except Exception as error:  # noqa: BLE001 - a defect of one reader must not hide what the others say
             said.append(Verdict(format_, None, f"the reader broke on it: {type(error).__name__}: {error}"))
             continue
-        said.append(Verdict(format_, match, match.why if match else "not its shape"))
+        said.append(Verdict(format_, match, match.why if match else NOT_ITS_SHAPE))
     if refused and not any(verdict.match for verdict in said):
         raise refused
     return sorted(said, key=lambda verdict: -_RANK[verdict.match.level] if verdict.match else 0)

@@ -18,7 +18,7 @@ from pathlib import Path
 from agenttrace.notes import Notes
 from agenttrace.pipeline import find_inputs, traces_of
 from tests.conftest import corpus_folder
-from tests.readers.test_corpus import LISTED
+from tests.readers.test_corpus import LISTED, MAPPINGS
 
 EVENTS = 40
 
@@ -42,7 +42,8 @@ def draw(reader: str, seed: int) -> list[tuple[str, int, str, str]]:
 def events_of(path: Path) -> list[tuple[int, str, str]]:
     """Trace number, id and place of every event of a log."""
     (source,) = find_inputs([str(path)])
-    traces = traces_of(source, "auto", Notes(counting=False))[2]
+    folder = path.relative_to(corpus_folder()).parts[0] if path.is_relative_to(corpus_folder()) else ""
+    traces = traces_of(source, MAPPINGS.get(folder, "auto"), Notes(counting=False))[2]
     return [(number, event.event_id, str(event.source_ref)) for number, trace in enumerate(traces, 1) for event in trace.events]
 
 

@@ -9,7 +9,7 @@ import click
 from agenttrace.cli.output import common_options, fail, print_json, printable, table, warn_of_broken_readers
 from agenttrace.cli.refusals import what_it_is
 from agenttrace.errors import AgentTraceError, ReadError, UnknownFormat
-from agenttrace.formats import recognise, verdicts
+from agenttrace.formats import NOT_ITS_SHAPE, recognise, verdicts
 from agenttrace.notes import Notes
 from agenttrace.pipeline import find_inputs, traces_of
 from agenttrace.salvage import Look, excerpt, look
@@ -108,7 +108,11 @@ def _print(finding: dict[str, Any], *, quiet: bool) -> None:
         encoding = f", {finding['encoding']}" if finding.get("encoding") else ""
         click.echo(printable(f"  it is {finding['kind']}{encoding}, {finding['bytes']} bytes{items}{keys}{starts}"))
     if finding.get("readers"):
-        table(("  reader", "claim", "why"), [(f"  {said['name']}", said["level"] or "no", said["why"]) for said in finding["readers"]])
+        told = [said for said in finding["readers"] if said["level"] or said["why"] != NOT_ITS_SHAPE]
+        if told:
+            table(("  reader", "claim", "why"), [(f"  {said['name']}", said["level"] or "no", said["why"]) for said in told])
+        others = [said["name"] for said in finding["readers"] if said not in told]
+        click.echo(f"  {'no other reader claims' if told else 'no reader claims'} it: {', '.join(others)}")
     if "traces" in finding:
         counts = ", ".join(f"{count} {code}" for code, count in finding["counts"].items()) or "none"
         click.echo(f"  traces {finding['traces']}, events {finding['events']}, notes: {counts}, mapped share {finding['mapped_share']}")
