@@ -17,7 +17,7 @@ from pathlib import Path
 
 from agenttrace.notes import Notes
 from agenttrace.pipeline import find_inputs, traces_of
-from tests.conftest import corpus_folder
+from tests.conftest import ROOT, corpus_folder
 from tests.readers.test_corpus import LISTED, MAPPINGS
 
 EVENTS = 40
@@ -29,21 +29,35 @@ def draw(reader: str, seed: int) -> list[tuple[str, int, str, str]]:
     for row in LISTED:
         if row.format == reader:
             logs[row.variant].append(row.path)
+    if few_events([path for paths in logs.values() for path in paths]):
+        for inside in sorted((ROOT / "tests" / "formats" / reader).glob("*/input*")):
+            logs[inside.parent.name].append(str(inside.relative_to(ROOT)))
     rng = random.Random(seed)
     drawn: list[tuple[str, int, str, str]] = []
     while len(drawn) < EVENTS:
         path = rng.choice(logs[rng.choice(sorted(logs))])
-        found = events_of(corpus_folder() / path)
+        found = events_of(path)
         if found and (event := (path, *rng.choice(found))) not in drawn:
             drawn.append(event)
     return drawn
 
 
-def events_of(path: Path) -> list[tuple[int, str, str]]:
-    """Trace number, id and place of every event of a log."""
-    (source,) = find_inputs([str(path)])
-    folder = path.relative_to(corpus_folder()).parts[0] if path.is_relative_to(corpus_folder()) else ""
-    traces = traces_of(source, MAPPINGS.get(folder, "auto"), Notes(counting=False))[2]
+def few_events(paths: list[str]) -> bool:
+    """Whether the real logs hold too few events to draw from: then fixtures, runs of the real framework, are drawn from, too."""
+    count = 0
+    for path in paths:
+        count += len(events_of(path))
+        if count >= EVENTS:
+            return False
+    return True
+
+
+def events_of(path: str) -> list[tuple[int, str, str]]:
+    """Trace number, id and place of every event of a log, which is a path in the real logs or else in this project."""
+    real = corpus_folder() / path
+    (source,) = find_inputs([str(real if real.exists() else ROOT / path)])
+    mapping = MAPPINGS.get(Path(path).parts[0], "auto") if real.exists() else "auto"
+    traces = traces_of(source, mapping, Notes(counting=False))[2]
     return [(number, event.event_id, str(event.source_ref)) for number, trace in enumerate(traces, 1) for event in trace.events]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.audit.draw import EVENTS, events_of
-from tests.conftest import corpus_folder
 
 pytestmark = pytest.mark.corpus
 AUDITS = sorted(Path(__file__).parent.glob("*.csv"))
@@ -23,4 +22,4 @@ def test_an_audit_is_whole_and_its_events_are_still_there(audit: Path) -> None:
     assert all(row["after_mending"] == "right" or row["what"] for row in rows)
     for row in rows:
         path, _, ref = row["place"].partition("#")
-        assert any(number == int(row["trace"]) and place == ref for number, _, place in events_of(corpus_folder() / path)), row["place"]
+        assert any(number == int(row["trace"]) and place == ref for number, _, place in events_of(path)), row["place"]
