@@ -216,3 +216,51 @@ def test_a_folder_whose_mapping_is_broken_says_so(tmp_path: Path) -> None:
     assert b"agenttrace-mapping.toml: no TOML" in done.stderr
     with pytest.raises(UsageError):
         load_mapping(tmp_path / "runs" / "agenttrace-mapping.toml")
+
+
+# -- proposals for the shapes that logs of single agents have ----------------------------------
+
+
+def proposed(folder: Path, log: Any) -> tuple[list[dict[str, Any]], str]:
+    path = folder / "log.json"
+    path.write_text(json.dumps(log), "utf-8")
+    text = run("mapping", "init", path).stdout.decode()
+    return mapped(path, wrote(folder, text))[0], text
+
+
+def test_steps_that_act_by_text_are_proposed_as_calls(tmp_path: Path) -> None:
+    steps = [{"action": "ls", "observation": "a b", "thought": "look"}, {"action": "cat a", "observation": "", "thought": "read"}]
+    history = [{"role": "user", "content": "Mend it.", "agent": "main"}] * 3
+    (trace,), text = proposed(tmp_path, {"trajectory": steps, "history": history})
+    assert [(event["data"]["arguments"], event["data"].get("result"), event["reasoning"]) for event in trace["events"]] == [
+        ("ls", "a b", "look"),
+        ("cat a", "", "read"),
+    ]
+    assert "# Also a list of objects: history[] (role, content, agent)" in text
+
+
+def test_calls_results_and_figures_inside_steps_are_proposed(tmp_path: Path) -> None:
+    steps = [
+        {"source": "user", "message": "List."},
+        {
+            "source": "agent",
+            "message": "So be it.",
+            "reasoning_content": "ls will do",
+            "tool_calls": [{"tool_call_id": "c1", "function_name": "bash", "arguments": {"command": "ls"}}],
+            "observation": {"results": [{"source_call_id": "c1", "content": "a b"}]},
+            "metrics": {"prompt_tokens": 7, "cost_usd": 0.5},
+        },
+    ]
+    (trace,), _ = proposed(tmp_path, {"agent": {"name": "solver", "model_name": "small-1", "version": "2"}, "steps": steps})
+    first, second, call = trace["events"]
+    assert second["usage"] == {"prompt_tokens": 7, "cost_usd": 0.5} and second["reasoning"] == "ls will do"
+    assert (call["data"]["result"], call["turn_id"]) == ("a b", second["turn_id"]) and first["turn_id"] != second["turn_id"]
+    assert {"agent_id": "solver", "model": "small-1", "version": "2"}.items() <= trace["agent_instances"][0].items()
+
+
+def test_records_that_hold_lists_are_traces_or_the_frame_of_items(tmp_path: Path) -> None:
+    turns = [{"role": "user", "content": "Hm?"}, {"role": "assistant", "content": "Hm."}]
+    traces, _ = proposed(tmp_path, [{"id": "a", "conversations": turns}, {"id": "b", "conversations": turns}])
+    assert [len(trace["events"]) for trace in traces] == [2, 2]
+    (trace,), _ = proposed(tmp_path, [{"ts": 1, "parts": turns[:1]}, {"ts": 2, "parts": turns[1:]}])
+    assert [event["data"]["content"] for event in trace["events"]] == ["Hm?", "Hm."]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
-__all__ = ["Item", "Path", "items_at", "left_over", "value_at"]
+__all__ = ["Item", "Path", "items_at", "left_over", "record_of", "value_at"]
 
 _STEP = re.compile(r'"(?P<quoted>[^"]+)"|(?P<key>[A-Za-z_][\w-]*)|(?P<each>\[\])')
 
@@ -54,6 +54,11 @@ def value_at(value: Any, path: Iterable[str]) -> Any:
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
     return value
+
+
+def record_of(path: Path) -> Path:
+    """The path of the record in which an item is: the outermost member of a list, or else the whole trace."""
+    return next((path[: number + 1] for number, step in enumerate(path) if isinstance(step, int)), ())
 
 
 def left_over(root: Any, taken: set[Path], owners: set[Path], keep: Callable[[Path, Any], None]) -> None:

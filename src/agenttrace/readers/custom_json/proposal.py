@@ -21,7 +21,9 @@ _IDS = ("event_id", "message_id", "id", "uuid")
 _TOOLS = ("tool", "tool_name", "function", "function_name", "action_name")
 _ARGUMENTS = ("arguments", "args", "parameters", "params", "input", "tool_input", "action_input", "kwargs")
 _RESULTS = ("result", "output", "observation", "tool_output", "response", "returned")
+_STEPS = ("action", "observation")  # of an agent that acts by text: what it did, and what came back
 _CALL_IDS = ("call_id", "tool_call_id", "id")
+_CALLS_NAMED = ("source_call_id", "tool_call_id", "call_id", "tool_use_id")  # by a result
 _ERRORS = ("error", "exception", "error_message")
 _FAILED = ("is_error", "failed")
 _WORKED = ("ok", "success", "succeeded")
@@ -34,6 +36,7 @@ _OF_AGENTS = (
     ("description", ("description", "job", "profile", "persona", "bio", "goal")),
     ("system_prompt", ("system_prompt", "system_message", "instructions")),
     ("model", ("model", "llm", "model_name")),
+    ("version", ("version",)),
 )
 _TASKS = ("task", "question", "problem", "prompt", "instruction", "goal", "query", "topic", "title", "subject")
 _RUNS = ("run_id", "trace_id", "session_id", "conversation_id", "episode_id", "trajectory_id", "chat_id", "id")
@@ -43,8 +46,10 @@ _NUMBERS = (
     ("usage.prompt_tokens", ("prompt_tokens", "input_tokens", "tokens_in")),
     ("usage.completion_tokens", ("completion_tokens", "output_tokens", "tokens_out")),
     ("usage.total_tokens", ("total_tokens", "tokens", "num_tokens")),
+    ("usage.cached_tokens", ("cached_tokens", "cache_read_input_tokens")),
+    ("usage.cost_usd", ("cost_usd",)),
 )
-_REASONING = ("thought", "reasoning", "thinking", "rationale")
+_REASONING = ("thought", "reasoning", "reasoning_content", "thinking", "rationale")
 _PHASES = ("phase", "stage", "action")
 _KIND_KEYS = ("type", "kind", "event", "event_type", "step_type", "category", "action")
 _PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -69,10 +74,12 @@ def propose(name: str, root: Any) -> str:
         f"name = {_quoted(name)}",
     ]
     best = listed[0] if listed else None
-    outer, _, inner = best.path.rpartition("[].") if best is not None and best.path.count("[]") > 1 else ("", "", best.path if best else "")
-    if outer:
-        lines.append(f"traces = {_quoted(outer + '[]')}")
-    whole = _first(root, outer + "[]") if outer else root
+    outer, inner = _outer(best, root)
+    if outer == "[]":
+        lines.append('split = "record"')
+    elif outer:
+        lines.append(f"traces = {_quoted(outer)}")
+    whole = _first(root, outer) if outer else root
     constant = _constant(best.items) if best is not None and best.path == "[]" else []
     lines += _time_unit(best.items if best is not None else [])
     if constant:
@@ -88,7 +95,9 @@ def propose(name: str, root: Any) -> str:
             'content = "@"',
         ]
         return "\n".join(lines) + "\n"
-    for rules in (_agents(whole), _rules(inner, best.items), *_nested(inner, best.items), _scores(whole)):
+    rules_for_agents = _agents(whole)
+    lines += _others(listed[1:], best, rules_for_agents)
+    for rules in (rules_for_agents, _rules(inner, best.items), *_nested(inner, best.items), _scores(whole)):
         lines += rules
     return "\n".join(lines) + "\n"
 
@@ -105,7 +114,7 @@ def _lists(root: Any) -> Iterator[_Listed]:
         if depth > _DEEPEST:
             continue
         if isinstance(value, dict):
-            waiting += [(f"{path}.{_key(key)}".lstrip("."), item, depth + 1) for key, item in value.items() if '"' not in key]
+            waiting += [(f"{path}.{_key(key)}".lstrip("."), item, depth + 1) for key, item in value.items() if key and '"' not in key]
         elif isinstance(value, list):
             members = [item for item in value[:_SAMPLE] if isinstance(item, dict)]
             if members:
@@ -115,12 +124,26 @@ def _lists(root: Any) -> Iterator[_Listed]:
         yield _Listed(path, items, Counter(key for item in items for key, value in item.items() if value not in (None, "")))
 
 
+def _outer(best: _Listed | None, root: Any) -> tuple[str, str]:
+    """The path to the traces, empty where all is one, and the path to the items within a trace."""
+    if best is None or best.path.count("[]") < 2:
+        return "", best.path if best is not None else ""
+    before, _, inner = best.path.rpartition("[].")
+    outer = f"{before}[]"
+    if outer.startswith("[]"):  # records: traces of their own, or events of one
+        keys = [key for record in root if isinstance(record, dict) for key in record]
+        one = outer != "[]" or _pick(keys, (*_TIMES, *_KIND_KEYS, *_SENDERS[:-2]))
+        return ("", best.path) if one else (outer, inner)
+    return outer, inner
+
+
 def _worth(listed: _Listed) -> tuple[int, int]:
     """How much a list looks like one of events: what it has of a message or a call, then how long it is."""
     groups = (_SENDERS, _CONTENTS, _TIMES, _TOOLS, _ARGUMENTS, _RECEIVERS)
     named = sum(any(key in listed.keys for key in group) for group in groups)
     texts = any(isinstance(item.get(key), str) for item in listed.items[:_SAMPLE] for key in _CONTENTS)
-    return (2 * texts + named - listed.path.count("[]"), len(listed.items))
+    steps = all(key in listed.keys for key in _STEPS)
+    return (2 * texts + 2 * steps + named - listed.path.count("[]"), len(listed.items))
 
 
 def _first(root: Any, path: str) -> Any:
@@ -158,6 +181,13 @@ def _time_unit(items: list[dict[str, Any]]) -> list[str]:
     return [f"time_unit = {_quoted(unit)}"] if unit is not None else []
 
 
+def _others(listed: list[_Listed], best: _Listed, rules: list[str]) -> list[str]:
+    """Remarks that name the lists that no rule was proposed for, since somebody may know them better."""
+    others = [other for other in listed if not other.path.startswith(best.path) and f"each = {_quoted(other.path)}" not in rules]
+    named = [f"{other.path} ({', '.join(list(other.keys)[:6])})" for other in others]
+    return ["", *(f"# Also a list of objects: {name}" for name in named[:5] if name.isprintable())] if named else []
+
+
 # -- writing rules ------------------------------------------------------------------------------
 
 
@@ -187,6 +217,8 @@ def _pick(keys: Any, names: tuple[str, ...]) -> list[str]:
 def _rules(path: str, items: list[dict[str, Any]]) -> list[str]:
     """Rules for items: one, or one for each kind where some are calls of tools."""
     keys = Counter(key for item in items for key, value in item.items() if value not in (None, "", [], {}))
+    if not _pick(keys, _TOOLS) and all(any(isinstance(item.get(key), str) for item in items) for key in _STEPS):
+        return _call(path, None, items)
     kind_key = next((key for key in _KIND_KEYS if _tells_kinds(key, items)), None)
     if kind_key is None or not _pick(keys, _TOOLS):
         return _call(path, None, items) if _pick(keys, _TOOLS) and _pick(keys, _ARGUMENTS) else _message(path, None, items)
@@ -203,14 +235,22 @@ def _rules(path: str, items: list[dict[str, Any]]) -> list[str]:
 
 
 def _agents(whole: Any) -> list[str]:
-    """A rule for the list in which the members of the team are described."""
+    """A rule for the list in which the members of the team are described, or for the only one."""
     for key, members in whole.items() if isinstance(whole, dict) else ():
-        listed = [member for member in members if isinstance(member, dict)] if isinstance(members, list) else []
+        around = members if isinstance(members, list) else [members]
+        listed = [member for member in around if isinstance(member, dict)]
+        if isinstance(members, dict) and key.lower() not in ("agent", "assistant"):
+            continue
         keys = {name for member in listed for name, value in member.items() if isinstance(value, str)}
         names = _pick(keys, ("agent_id", "id", "name"))
         told = [(field, _pick(keys - set(names), words)) for field, words in _OF_AGENTS]
         if names and any(found for _, found in told) and not _pick(keys, (*_CONTENTS, *_TOOLS)) and '"' not in key:
-            return ["", "[[agents]]", f"each = {_quoted(_key(key) + '[]')}", *_fields([("agent_id", names), *told])]
+            return [
+                "",
+                "[[agents]]",
+                f"each = {_quoted(_key(key) + ('[]' if isinstance(members, list) else ''))}",
+                *_fields([("agent_id", names), *told]),
+            ]
     return []
 
 
@@ -232,8 +272,28 @@ def _nested(path: str, items: list[dict[str, Any]]) -> Iterator[list[str]]:
     for key in dict.fromkeys(key for item in items for key in item):
         members = [member for item in items if isinstance(item.get(key), list) for member in item[key] if isinstance(member, dict)]
         keys = {name for member in members for name in member}
-        if members and '"' not in key and _pick(keys, (*_TOOLS, "name")) and _pick(keys, _ARGUMENTS):
+        if members and key and '"' not in key and _pick(keys, (*_TOOLS, "name")) and _pick(keys, _ARGUMENTS):
             yield _call(f"{path}.{_key(key)}[]", None, members, parents=items)
+    for inner, members in _inner_lists(items):
+        keys = {name for member in members for name in member}
+        named, content = _pick(keys, _CALLS_NAMED), _pick(keys, (*_RESULTS, *_CONTENTS))
+        if named and content and not _pick(keys, (*_TOOLS, *_ARGUMENTS)):
+            fields = [("call_id", named), ("result", content), ("failed", _pick(keys, _FAILED)), ("error", _pick(keys, _ERRORS))]
+            yield _rule(f"{path}.{inner}", None, "tool_result", [*fields, ("timestamp", _pick(keys, _TIMES))])
+
+
+def _inner_lists(items: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """Lists of objects in items, or in an object of theirs, with the path to their members."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for item in items:
+        inner = [
+            (f"{_key(key)}.{_key(name)}", held) for key, value in item.items() if isinstance(value, dict) for name, held in value.items()
+        ]
+        for path, value in [*((_key(key), value) for key, value in item.items()), *inner]:
+            members = [member for member in value if isinstance(member, dict)] if isinstance(value, list) else []
+            if members and '""' not in path and '\\"' not in path:
+                found.setdefault(f"{path}[]", []).extend(members)
+    yield from found.items()
 
 
 def _message(path: str, when: str | None, items: list[dict[str, Any]]) -> list[str]:
@@ -261,9 +321,21 @@ def _message(path: str, when: str | None, items: list[dict[str, Any]]) -> list[s
 
 
 def _figures(keys: Counter[str], items: list[dict[str, Any]]) -> list[tuple[str, list[str]]]:
-    """Durations and tokens: keys that hold numbers."""
-    numbers = {key for key in keys if all(isinstance(item.get(key), int | float | None) for item in items)}
-    return [(field, _pick(numbers, names)) for field, names in _NUMBERS]
+    """Durations and tokens: keys that hold numbers, in items or in an object of theirs."""
+    fields = []
+    for field, names in _NUMBERS:
+        found = [key for key in _pick(keys, names) if _numbers([item.get(key) for item in items])]
+        for outer in keys if not found else ():
+            inner = [value for item in items if isinstance(value := item.get(outer), dict)]
+            for key in _pick({name for value in inner for name in value}, names):
+                if not found and _numbers([value.get(key) for value in inner]):
+                    found = [f"{_key(outer)}.{_key(key)}"]
+        fields.append((field, found))
+    return fields
+
+
+def _numbers(values: list[Any]) -> bool:
+    return all(isinstance(value, int | float | None) for value in values)
 
 
 def _call(path: str, when: str | None, items: list[dict[str, Any]], parents: list[dict[str, Any]] | None = None) -> list[str]:
@@ -274,7 +346,7 @@ def _call(path: str, when: str | None, items: list[dict[str, Any]], parents: lis
         found = _pick({key for item in parents for key, value in item.items() if isinstance(value, str) and value}, _SENDERS)
         callers = [f"_parent.{_key(found[0])}"] if found else []
     tools = _pick(keys, (*_TOOLS, "name"))
-    fields = [("caller", callers or ["'agent'"]), ("tool", tools), ("arguments", _pick(keys, _ARGUMENTS))]
+    fields = [("caller", callers or ["'agent'"]), ("tool", tools), ("arguments", _pick(keys, (*_ARGUMENTS, "action")))]
     worked = [f"{_key(key)} == `false`" for key in _pick(every, _WORKED) if any(isinstance(item.get(key), bool) for item in items)]
     fields += [("call_id", _pick(every, _CALL_IDS)), ("result", _pick(every, _RESULTS)), ("failed", _pick(every, _FAILED) or worked)]
     fields += [("error", _pick(every, _ERRORS)), ("reasoning", _pick(keys, _REASONING)), ("timestamp", _pick(keys, _TIMES))]
@@ -297,7 +369,7 @@ def _fields(fields: list[tuple[str, list[str]]]) -> list[str]:
         for key in found:
             if key not in given:
                 given.add(key)
-                made = key.startswith(("'", "_parent.", "_record")) or "`" in key
+                made = key.startswith(("'", "_parent.", "_record")) or "`" in key or field.startswith(("usage.", "duration_"))
                 lines.append(f"{field} = {_quoted(key if made else _key(key))}")
     return lines
 

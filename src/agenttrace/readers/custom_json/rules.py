@@ -9,7 +9,7 @@ from typing import Any
 from agenttrace.builder import TraceBuilder
 from agenttrace.model import ContentPart, Usage
 from agenttrace.notes import Notes
-from agenttrace.readers.custom_json.items import Item, Path, items_at, left_over, value_at
+from agenttrace.readers.custom_json.items import Item, Path, items_at, left_over, record_of, value_at
 from agenttrace.readers.custom_json.mapping_file import AgentRule, AnnotationRule, EventRule, Mapping, Rule, compiled
 from agenttrace.times import from_epoch, from_epoch_ns
 
@@ -84,7 +84,7 @@ class _Run:
             "_parent": parents[0] if parents else None,
             "_root": self._root,
             "_index": index,
-            "_record": self._place(item.path[:1]),
+            "_record": self._place(record_of(item.path)),
         }
 
     def _value(self, expression: str | None, item: Item, paths: set[Path]) -> Any:
