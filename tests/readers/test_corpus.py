@@ -52,6 +52,11 @@ each_log = pytest.mark.parametrize("row", READ, ids=lambda row: row.path[-80:])
 
 @pytest.fixture(scope="module")
 def coverage_tool() -> ModuleType:
+    return load_coverage_tool()
+
+
+def load_coverage_tool() -> ModuleType:
+    """The tool that counts texts, which lies beside the real logs."""
     path = corpus_folder().parent / "tools" / "leaf_coverage.py"
     if not path.is_file():
         pytest.skip(f"no leaf_coverage.py at {path}")
