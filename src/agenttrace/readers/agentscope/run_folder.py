@@ -8,6 +8,7 @@ has a row for each call. ``file/`` holds pictures that messages name.
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from typing import Any
@@ -23,6 +24,7 @@ from agenttrace.sources import Source, decode_log
 __all__ = ["CHAT", "fill_folder"]
 
 CHAT = "logging.chat"
+_HEADER = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?) \| [A-Z]+ +\| ")
 _MONITOR = "chat_and_embedding_model_monitor"
 
 Item = dict[str, Any]
@@ -156,6 +158,8 @@ def _log(builder: TraceBuilder, notes: Notes, file: Source, printed: str) -> Non
         if json.dumps(said, ensure_ascii=False)[1:-1] in printed or said in printed or said.partition(": ")[2] in printed.split('"'):
             copies += 1
             continue
-        builder.message(None, line, kind="log", source_ref=f"{file.name}#line:{number}")
+        header = _HEADER.match(line)
+        time = header[1] if header else None
+        builder.message(None, line, kind="log", timestamp=time, source_ref=f"{file.name}#line:{number}")
     if copies:
         notes.add("copy", f"{file.name}#", f"{copies} lines print messages")

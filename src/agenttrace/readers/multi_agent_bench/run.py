@@ -136,7 +136,7 @@ class RunReader:
     def _assign(self, ref: str, agent: str, goal: Any, number: int) -> None:
         subtask = f"iteration-{number}/{agent}"
         own = self._last.get(agent)
-        planned = self._mode == "graph" and own is not None  # each plans its own next task
+        planned = self._mode == "graph" and number > 1  # after the first iteration each plans its own next task
         by = agent if planned else _PLANNER if self._mode == "star" else None
         event_id = self._builder.subtask(
             subtask,
