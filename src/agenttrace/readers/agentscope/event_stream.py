@@ -12,7 +12,7 @@ from collections import Counter
 from typing import Any
 
 from agenttrace.builder import TraceBuilder
-from agenttrace.model import ContentPart
+from agenttrace.model import ContentPart, Usage
 from agenttrace.notes import Notes
 from agenttrace.readers.agentscope.blocks import Block, outcome_of, part_of
 from agenttrace.readers.agentscope.messages import usage_of
@@ -32,6 +32,12 @@ _PIECES = {
     "TOOL_CALL_DELTA": ("tool_call_id", "delta"),
     "TOOL_RESULT_TEXT_DELTA": ("tool_call_id", "delta"),
 }
+_MADE_BY = {
+    "TEXT_BLOCK_START": "TEXT_BLOCK",
+    "THINKING_BLOCK_START": "THINKING_BLOCK",
+    "TOOL_CALL_START": "TOOL_CALL",
+    "TOOL_RESULT_END": "TOOL_RESULT",
+}
 _ENDS = frozenset({"TEXT_BLOCK_END", "THINKING_BLOCK_END", "DATA_BLOCK_END", "TOOL_CALL_END"})
 
 
@@ -50,8 +56,8 @@ def fill_stream(builder: TraceBuilder, notes: Notes, records: list[tuple[str, An
     """Fill a builder from the events of a stream."""
     stream = _Stream(builder, notes)
     events = [(ref, event) for ref, event in records if isinstance(event, dict)]
-    for _, event in events:
-        stream.gather(event)
+    for ref, event in events:
+        stream.gather(ref, event)
     for ref, event in events:
         stream.add(ref, event)
     for ref, value in records:
@@ -66,24 +72,32 @@ class _Stream:
         self._notes = notes
         self._agents: dict[str, str] = {}  # reply -> who replies
         self._texts: dict[tuple[str, str], str] = {}  # what was put together of pieces, by kind and id
+        self._pieces: dict[tuple[str, str], tuple[str, Item]] = {}  # where the first of them stands
+        self._whole: set[tuple[str, str]] = set()  # those that have the event which makes something of them
         self._data: dict[str, list[Item]] = {}  # block or call -> pieces of pictures and sound
         self._calls: dict[str, Item] = {}  # MODEL_CALL_START -> its end
         self._open: dict[str, str] = {}  # reply -> MODEL_CALL_START at work
         self._model: dict[str, str | None] = {}
         self._turns: dict[str, str] = {}
         self._thoughts: dict[str, list[str]] = {}  # reply -> thoughts that wait for an event
+        self._thought_at: dict[str, str] = {}
         self._usage_given: set[str] = set()
         self.kinds: Counter[str] = Counter()
 
-    def gather(self, event: Item) -> None:
+    def gather(self, ref: str, event: Item) -> None:
         """Put pieces together, before any of them becomes an event."""
         kind, reply = str(event.get("type")), str(event.get("reply_id"))
         self.kinds[kind] += 1
         if kind in _PIECES:
             named, text = (event.get(key) for key in _PIECES[kind])
+            key = (_of(kind), str(named))
             if isinstance(text, str):
-                key = (_of(kind), str(named))
                 self._texts[key] = self._texts.get(key, "") + text
+                self._pieces.setdefault(key, (ref, event))
+            elif text is not None:
+                self._notes.drop("unreadable", ref, "a piece that is no text", text)
+        elif kind in _MADE_BY:
+            self._whole.add((_MADE_BY[kind], str(event.get("block_id", event.get("tool_call_id")))))
         elif kind in ("DATA_BLOCK_DELTA", "TOOL_RESULT_DATA_DELTA"):
             self._data.setdefault(str(event.get("block_id" if kind[0] == "D" else "tool_call_id")), []).append(event)
         elif kind == "TEXT_BLOCK_END" and isinstance(event.get("text"), str):
@@ -107,13 +121,15 @@ class _Stream:
             text = self._texts.get(("TEXT_BLOCK", str(event.get("block_id"))), "")
             self._builder.message(agent, text, **self._event(ref, event, "block_id", turn=True))
         elif kind == "THINKING_BLOCK_START":
-            self._thoughts.setdefault(reply, []).append(self._texts.get(("THINKING_BLOCK", str(event.get("block_id"))), ""))
+            self._think(ref, reply, self._texts.get(("THINKING_BLOCK", str(event.get("block_id"))), ""))
         elif kind == "DATA_BLOCK_START":
             self._builder.message(agent, (self._part(event),), **self._event(ref, event, "block_id", "media_type", "name", turn=True))
         elif kind == "TOOL_CALL_START":
             self._call(ref, event, agent)
         elif kind == "TOOL_RESULT_END":
             self._result(ref, event)
+        elif kind in _PIECES:
+            self._piece(ref, event, agent)
         elif kind == "HINT_BLOCK":
             hint = event.get("hint")
             content = hint if isinstance(hint, str) else (ContentPart(kind="data", value=hint),)
@@ -134,17 +150,47 @@ class _Stream:
             self._confirmed(ref, event, agent)
         elif kind == "REPLY_END":
             self._ended(ref, event, agent)
-        elif kind not in _PIECES and kind not in _ENDS and kind not in _SILENT:
+        elif kind not in _ENDS and kind not in _SILENT:
             rest = {key: item for key, item in event.items() if key not in _COMMON}
             told = (ContentPart(kind="data", value=rest),) if rest else None
             self._builder.message(agent, told, kind="error" if kind == "EXCEED_MAX_ITERS" else "log", **self._event(ref, event, *rest))
 
     def close(self) -> None:
-        """Say what pieces there were."""
+        """Results that never ended, as in a stream that was cut, and what pieces there were."""
+        for (kind, call), (ref, event) in self._pieces.items():
+            if kind == "TOOL_RESULT" and (kind, call) not in self._whole:
+                self._notes.add("salvaged", ref, f"the result of call {call} has no end")
+                self._result(ref, {"tool_call_id": event.get("tool_call_id")})
+        for reply, thoughts in self._thoughts.items():
+            if any(thoughts):
+                turn = f"turn:{self._turns[reply]}" if reply in self._turns else None
+                self._builder.message(
+                    self._agents.get(reply), None, reasoning="\n".join(thoughts), turn_id=turn, source_ref=self._thought_at.get(reply)
+                )
         pieces = sum(count for kind, count in self.kinds.items() if kind in _PIECES or kind in _ENDS)
         if pieces:
             self._notes.add("copy", None, f"pieces of texts, arguments and results, and where they end ({pieces}): put together")
         self._builder.count_types(self.kinds)
+
+    def _piece(self, ref: str, event: Item, agent: str | None) -> None:
+        """The first piece of something whose beginning is missing stands for its beginning."""
+        named, piece = _PIECES[event["type"]]
+        key = (_of(event["type"]), str(event.get(named)))
+        if key in self._whole or key[0] == "TOOL_RESULT" or self._pieces.get(key, ("", None))[0] != ref:
+            return
+        self._notes.add("salvaged", ref, f"{key[0].lower()} {key[1]} has no beginning")
+        if key[0] == "TOOL_CALL":
+            self._call(ref, {name: item for name, item in event.items() if name != piece}, agent)
+        elif key[0] == "TEXT_BLOCK":
+            self._builder.message(agent, self._texts[key], **self._event(ref, event, "block_id", piece, turn=True))
+        else:
+            self._think(ref, str(event.get("reply_id")), self._texts[key])
+
+    def _think(self, ref: str, reply: str, thought: str) -> None:
+        """A thought waits for what is said or done after it in the same reply."""
+        if reply not in self._thoughts:
+            self._thought_at[reply] = ref
+        self._thoughts.setdefault(reply, []).append(thought)
 
     # -- parts ---------------------------------------------------------------------------------------
 
@@ -167,7 +213,8 @@ class _Stream:
             fields["turn_id"] = f"turn:{call}"
             if call not in self._usage_given:
                 self._usage_given.add(call)
-                fields["usage"] = usage_of(self._calls.get(call), self._model.get(call))
+                model = self._model.get(call)
+                fields["usage"] = usage_of(self._calls.get(call), model) or (Usage(model=model) if model else None)
             if thoughts := self._thoughts.pop(reply, None):
                 fields["reasoning"] = "\n".join(thoughts)
         return fields

@@ -126,7 +126,11 @@ def _traces(
         made.append(builder.build())
     if not found:
         raise ReadError(
-            "unparsable", source.label, None, f"no rule of the mapping {mapping.name} fits it", "compare the paths after `each` with the keys of the log"
+            "unparsable",
+            source.label,
+            None,
+            f"no rule of the mapping {mapping.name} fits it",
+            "compare the paths after `each` with the keys of the log",
         )
     yield from made
 

@@ -237,11 +237,15 @@ class _Run:
             extra["span.status"] = code
         phase = attributes.get("gen_ai.operation.name")
         duration = span.get("duration_ms")
+        if not isinstance(duration, int | float) or isinstance(duration, bool):
+            duration = None
         ids = {key: _text(span.get(key)) for key in _ID_OF_SPAN}
+        taken = {**ids, "duration_ms": duration, **{key: _time(span.get(key)) for key in ("start_time_unix_ns", "end_time_unix_ns")}}
+        extra |= {f"span.{key}": span[key] for key, field in taken.items() if field is None and span.get(key) not in (None, "")}
         self._notes.add("aside", place, "attributes that have no field, in `extra`")
         return {
             "phase": phase if isinstance(phase, str) else None,
-            "duration_ms": duration if isinstance(duration, int | float) and not isinstance(duration, bool) else None,
+            "duration_ms": duration,
             "span": Span(**ids) if any(ids.values()) else None,
             "extra": extra or None,
         }
