@@ -15,6 +15,7 @@ from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
 from agenttrace.lenient import pointer
+from agenttrace.misfits import misfits
 from agenttrace.model import ContentPart, Trace
 from agenttrace.notes import Notes
 from agenttrace.salvage import document, look, records
@@ -103,13 +104,12 @@ class _Run:
     def _facts(self, value: Item) -> None:
         extra = {key: value[key] for key in ("profile", "environment", "formation") if value.get(key) is not None}
         extra |= {key: item for key, item in value.items() if key not in _OF_RUN and item is not None}
-        for key, kind in (("users", list), ("agents", list)):
-            if value.get(key) is not None and not isinstance(value[key], kind):
-                extra[key] = value[key]
+        extra |= misfits(value, {"users": list, "agents": list, "scenario_id": str, "run_id": str, "task": str})
+        for key in ("users", "agents"):
+            odd = [item for item in value[key] if not isinstance(item, dict)] if isinstance(value.get(key), list) else []
+            if odd:
+                extra[key] = odd
         names = {field: _name(value.get(key)) for field, key in (("task_id", "scenario_id"), ("run_id", "run_id"), ("task", "task"))}
-        for field, key in (("task_id", "scenario_id"), ("run_id", "run_id"), ("task", "task")):
-            if names[field] is None and value.get(key) is not None:
-                extra[key] = value[key]
         self._builder.meta(dataset="MAMUBench", extra=extra, **names)
 
     def _user(self, place: str, user: Item) -> None:
@@ -123,6 +123,7 @@ class _Run:
             for key, item in user.items()
             if key not in ("id", "name", *(("goal",) if goal is not None else ())) and item is not None
         }
+        rest |= misfits(user, {"name": str})
         name = _name(user.get("name"))
         self._builder.agent(user_id, role="user", participant=False, name=name, description=goal, extra=rest or None)
 
@@ -139,6 +140,7 @@ class _Run:
             self._members.setdefault(channel, []).append(agent_id)
         mapped = {"id", "name", "model", "system_prompt", "user"}
         rest = {key: item for key, item in agent.items() if key not in mapped and item is not None}
+        rest |= misfits(agent, dict.fromkeys(mapped, str))
         if serves is not None:
             rest["principal"] = self._builder.agent(serves, role="user", participant=False)
         self._builder.agent(
@@ -200,11 +202,11 @@ class _Run:
         status = call.get("status")
         if status is not None and status not in _STATUS:
             extra["status"], status = status, None
-        given = _name(call.get("id"))
+        extra |= misfits(call, {"id": str, "name": str, "completed_at": str})
+        given, done = _name(call.get("id")), call.get("completed_at")
         event_id = self._builder.call(
             caller, _name(call.get("name")), call.get("arguments"), call_id=given, source_ref=place, **{**event, "extra": extra or None}
         )
-        done = call.get("completed_at")
         self._builder.result(
             given if given is not None else f"call_{event_id}",
             call.get("result"),

@@ -8,6 +8,7 @@ from typing import Any
 
 from agenttrace.arguments import parse_arguments
 from agenttrace.builder import TraceBuilder
+from agenttrace.misfits import misfits
 from agenttrace.model import ContentPart, Usage
 from agenttrace.notes import Notes
 from agenttrace.readers.agentscope.blocks import Block, blocks_of, outcome_of, part_of
@@ -118,7 +119,7 @@ class _Message:
         self._extra = {**extra, **{key: item for key, item in message.items() if key not in _KNOWN and item not in (None, [], {})}}
         if time is not None and self._time is None:
             self._extra["timestamp"] = time
-        self._extra |= _odd(message, ("id", "name", "role"), "")
+        self._extra |= misfits(message, dict.fromkeys(("id", "name", "role"), str))
 
     def events(self) -> list[str]:
         """Make the events; returns their ids."""
@@ -222,7 +223,7 @@ class _Message:
         }
         if "raw_input" in extra and parse_arguments(extra["raw_input"])[0] == value.get("input"):
             del extra["raw_input"]  # the same, as the model wrote it
-        extra |= _odd(value, ("id", "name"), "call.")
+        extra |= misfits(value, {"id": str, "name": str}, "call.")
         metadata = self._message.get("metadata") if not self._events else None
         if metadata:
             extra["metadata"] = metadata
@@ -246,7 +247,7 @@ class _Message:
             else {"type", "id", "name", "output", "created_at"}
         )
         extra = {f"result.{key}": item for key, item in value.items() if key not in held and item not in (None, [], {}, "")}
-        extra |= _odd(value, ("id", "name"), "result.")
+        extra |= misfits(value, {"id": str, "name": str}, "result.")
         identity = self._message.get("id")
         if isinstance(identity, str) and self._role == "system":
             extra["result.message_id"] = identity
@@ -281,11 +282,6 @@ class _Message:
 def _more(left: Item) -> bool:
     """Whether a block says more than its id and times."""
     return any(key not in ("id", "created_at", "finished_at") for key in left)
-
-
-def _odd(value: Item, keys: tuple[str, ...], prefix: str) -> Item:
-    """What stands where a name should, and is none."""
-    return {f"{prefix}{key}": value[key] for key in keys if not isinstance(value.get(key), str | None) and value[key] not in ([], {})}
 
 
 def _texts_in(value: Any) -> Iterator[str]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.lenient import pointer
+from agenttrace.misfits import misfits
 from agenttrace.notes import Notes
 from agenttrace.readers.agentscope.messages import Conversation, is_message
 
@@ -108,6 +109,9 @@ def _remember(builder: TraceBuilder, notes: Notes, talk: Conversation, memory: I
 def _notebook(builder: TraceBuilder, notes: Notes, talk: Conversation, notebook: Any, place: str, agent: str) -> None:
     """The plan at work, and those before it."""
     if not isinstance(notebook, dict):
+        if notebook is not None:
+            builder.extra.setdefault("records", []).append({"source_ref": place, "value": notebook})
+            notes.add("aside", place, "no plan notebook; kept in the trace's `extra`")
         return
     storage = notebook.get("storage")
     plans = storage.get("plans") if isinstance(storage, dict) else None
@@ -122,6 +126,9 @@ def _notebook(builder: TraceBuilder, notes: Notes, talk: Conversation, notebook:
             builder.extra.setdefault("records", []).append({"source_ref": ref, "value": plan})
             notes.add("aside", ref, "no plan; kept in the trace's `extra`")
     rest = {key: held for key, held in notebook.items() if key not in ("storage", "current_plan") and held not in (None, [], {})}
+    rest |= misfits(notebook, {"storage": dict})
+    if isinstance(storage, dict):
+        rest |= {f"storage.{key}": held for key, held in storage.items() if held and (key != "plans" or not isinstance(held, dict))}
     if rest:
         builder.extra.setdefault("plan_notebooks", []).append({"agent_id": agent, **rest})
 
@@ -151,9 +158,7 @@ def _planned(builder: TraceBuilder, talk: Conversation, item: Item, subtask_id: 
     }
     if state is not None:
         extra["state"] = state
-    for key in ("description", "created_at", "finished_at"):
-        if item.get(key) is not None and not isinstance(item[key], str):
-            extra[key] = item[key]
+    extra |= misfits(item, dict.fromkeys(("id", "description", "created_at", "finished_at"), str))
     times = [item[key] if isinstance(item.get(key), str) else None for key in ("created_at", "finished_at")]
     builder.subtask(
         subtask_id,
@@ -198,8 +203,9 @@ def fill_state(builder: TraceBuilder, notes: Notes, value: Item) -> None:
     rest = {
         key: held for key, held in value.items() if key not in ("session_id", "context", "tasks_context") and held not in (None, "", [], {})
     }
-    if not isinstance(session, str) and session is not None:
-        rest["session_id"] = session
+    rest |= misfits(value, {"session_id": str, "tasks_context": dict})
+    if isinstance(tasks, dict):
+        rest |= misfits(tasks, {"tasks": list}) | {f"tasks_context.{key}": held for key, held in tasks.items() if key != "tasks" and held}
     if rest:
         builder.extra["state"] = rest
         notes.add("aside", None, f"{', '.join(rest)}, in the trace's `extra`")
@@ -222,6 +228,7 @@ def _tasks(builder: TraceBuilder, tasks: list[Any], agent: str | None) -> None:
         }
         if depends == before:
             extra.pop("blocked_by", None)
+        extra |= misfits(task, dict.fromkeys(("description", "state", "owner", "created_at"), str))
         builder.subtask(
             task["id"],
             agent=agent,

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import Any
 
 from agenttrace.builder import TraceBuilder
+from agenttrace.misfits import misfits
 from agenttrace.model import Span, ToolDescription
 from agenttrace.notes import Notes
 from agenttrace.readers.agentscope.blocks import Outcome, outcome_of
@@ -32,6 +33,13 @@ _MAPPED = {
     *("gen_ai.agent.name", "gen_ai.agent.description", "gen_ai.agent.id", "gen_ai.conversation.id", "gen_ai.request.model"),
     *("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens", "gen_ai.input.messages", "gen_ai.output.messages"),
     *("gen_ai.tool.definitions", "agentscope.function.input", "agentscope.function.output"),
+}
+
+
+_KINDS = {"start_time": str, "end_time": str, "parent_id": str, "status": dict}
+_ATTRIBUTE_KINDS = {
+    **dict.fromkeys((_CALL, "gen_ai.tool.name", "gen_ai.agent.name", "gen_ai.agent.description", "gen_ai.request.model"), str),
+    **dict.fromkeys(("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"), int),
 }
 
 
@@ -94,7 +102,10 @@ class _Run:
             self._prompt(f"{ref}/attributes/agentscope.function.output", span, made if isinstance(made, list) else [])
             self._notes.add("wrapper", ref, "the prompt of the next call of the model, made ready")
         else:
-            self._builder.message(self._agent(span), str(span.get("name")), kind="log", **self._event(ref, span))
+            event = self._event(ref, span)
+            if (named := span["attributes"].get(_OPERATION)) is not None:
+                event["extra"] = {**(event["extra"] or {}), _OPERATION: named}
+            self._builder.message(self._agent(span), str(span.get("name")), kind="log", **event)
         for key in ("kind", "resource"):
             if span.get(key) is not None:
                 self._builder.extra.setdefault("spans", {}).setdefault(key, span[key])
@@ -146,8 +157,20 @@ class _Run:
                 extra[key] = span[key]
         status = span.get("status")
         code = status.get("status_code") if isinstance(status, dict) else None
-        if code not in (None, "OK", "UNSET"):
+        if isinstance(status, dict) and (code not in ("OK", "UNSET") or status.get("description")):
             extra["span.status"] = status
+        rest = {key: item for key, item in context.items() if key not in ("trace_id", "span_id") and item not in (None, "", "[]")}
+        rest |= misfits(context, {"trace_id": str, "span_id": str})
+        if rest:
+            extra["span.context"] = rest
+        extra |= misfits(span, _KINDS, "span.") | misfits(attributes, _ATTRIBUTE_KINDS)
+        conversation = _parsed(attributes.get("gen_ai.conversation.id"))
+        if conversation is not None and not isinstance(conversation, str):
+            extra["gen_ai.conversation.id"] = conversation
+        for key in ("gen_ai.input.messages", "gen_ai.output.messages", "gen_ai.tool.definitions"):
+            listed = _parsed(attributes.get(key))
+            if listed is not None and (not isinstance(listed, list) or len(_listed(listed)) != len(listed)):
+                extra[key] = listed
         moment = span.get(time)
         ids = (context.get("trace_id"), context.get("span_id"), span.get("parent_id"))
         trace_id, span_id, parent_id = (item if isinstance(item, str) else None for item in ids)

@@ -18,6 +18,7 @@ from typing import Any
 from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
 from agenttrace.formats import Format, Match
+from agenttrace.misfits import misfits
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
 from agenttrace.readers.mas_sim.spans import fill_spans
@@ -169,6 +170,7 @@ def _fill_trajectory(builder: TraceBuilder, notes: Notes, ref: str, value: Item)
     """A rendering of a run as texts, step by step."""
     task, run_id = value.get("instruction"), value.get("trajectory_id")
     extra = {key: item for key, item in value.items() if key not in ("instruction", "trajectory_id", "steps") and item is not None}
+    extra |= misfits(value, {"instruction": str})
     builder.meta(task=task if isinstance(task, str) else None, run_id=str(run_id) if run_id is not None else None, extra=extra)
     for index, step in enumerate(value["steps"]):
         for inner, substep in enumerate(step["substeps"]):

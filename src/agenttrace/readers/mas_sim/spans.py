@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from agenttrace.builder import TraceBuilder
+from agenttrace.misfits import misfits
 from agenttrace.model import Span, ToolDescription, Usage
 from agenttrace.notes import Notes
 from agenttrace.times import from_epoch_ns
@@ -37,7 +38,13 @@ _USAGE = {
     "gen_ai.usage.total_tokens": "total_tokens",
 }
 _MAPPED = frozenset({"gen_ai.agent.name", "gen_ai.operation.name", "gen_ai.request.model", "agent.role", "agent.output_message", *_USAGE})
-_REPEATED = frozenset({"task.id", "task.input", "task.expected_result", "validation.criteria_json", "task.domain", "experiment.run_id"})
+_KINDS = {
+    **dict.fromkeys(("gen_ai.agent.name", "gen_ai.operation.name", "gen_ai.request.model", "agent.role"), str),
+    **dict.fromkeys(_USAGE, int),
+}
+_REPEATED = frozenset(
+    {"task.id", "task.input", "task.expected_result", "validation.criteria_json", "task.domain", "experiment.run_id", "run.status"}
+)
 
 Item = dict[str, Any]
 
@@ -64,12 +71,15 @@ class _Run:
         self._delegated: dict[str, list[str]] = {}  # agent -> messages that it was told to act on
         self._kinds: Counter[str] = Counter()
         self._made: Counter[str] = Counter()  # versions of artifacts
+        self._stated: set[str] = set()  # values of the run, which its spans repeat
         self.steps: dict[int, str] = {}
 
     def facts(self, ref: str, value: Item) -> None:
         """What the run says of itself and of its task."""
         about = value.get("task_metadata")
         about = dict(about) if isinstance(about, dict) else {}
+        named = (value.get("run_id"), value.get("task_id"), value.get("task"), value.get("status"))
+        self._stated = {repr(_parsed(item)) for item in (*named, *about.values())}
         task = value.get("task")
         for key in _TRUTH:
             if (truth := about.pop(key, None)) is not None:
@@ -82,8 +92,7 @@ class _Run:
         success = _SUCCESS.get(status) if isinstance(status, str) else None
         if about:
             extra["task_metadata"] = about
-        if task is not None and not isinstance(task, str):
-            extra["task"] = task
+        extra |= misfits(value, {"task": str, "task_id": str, "run_id": str, "task_metadata": dict})
         self._builder.meta(
             task_id=_text(value.get("task_id")),
             run_id=_text(value.get("run_id")),
@@ -122,7 +131,7 @@ class _Run:
             duration_ms=duration if isinstance(duration, int | float) and not isinstance(duration, bool) else None,
         )
         ids = {key: span[key] for key in ("name", "kind") if span.get(key) is not None}  # its ids stand in the other spans
-        rest = {key: item for key, item in attributes.items() if key not in _REPEATED and key != "run.status" and item is not None}
+        rest = {key: item for key, item in attributes.items() if item is not None and not self._repeats(key, item)}
         if (events := span.get("events")) not in (None, []):
             rest["events"] = events
         self._builder.extra["root_span"] = {**ids, **rest}
@@ -209,19 +218,27 @@ class _Run:
         description, model = _text(attributes.get("agent.role")), _text(attributes.get("gen_ai.request.model"))
         return self._builder.agent(name, role=role, description=description, model=model, tools=tools)
 
+    def _repeats(self, key: str, value: Any) -> bool:
+        """Whether an attribute says again what the run says."""
+        return key in _REPEATED and repr(_parsed(value)) in self._stated
+
     def _event(self, place: str, span: Item, attributes: Item, moments: list[_Moment]) -> Item:
         """Fields of the event of a span; what has no field is kept in ``extra``."""
-        held = _MAPPED | _REPEATED | {"agent.input_message", "gen_ai.tool.parameters", "tool.name"}
+        held = _MAPPED | {"agent.input_message", "tool.name"}
+        if isinstance(_parsed(attributes.get("gen_ai.tool.parameters")), dict):
+            held |= {"gen_ai.tool.parameters"}  # of the tool that the agent has
         if attributes.get("experiment.operation_type") == "tool_call":
             held |= {"tool.args_json", "tool.result_json", "error.type", "error.message"}
             held -= {"agent.input_message", "agent.output_message"}
         extra = {
             key: item
             for key, item in attributes.items()
-            if key not in held and item is not None and not key.startswith(("validation.", "constraint."))
+            if key not in held and item is not None and not self._repeats(key, item) and not key.startswith(("validation.", "constraint."))
         }
         shown = [
-            {"name": name, "timestamp": time, **facts} for _, name, time, facts in moments if name not in _JUDGED and name not in _TOLD
+            {"name": name, "timestamp": time, **facts}
+            for _, name, time, facts in moments
+            if name not in _JUDGED and (name not in _TOLD or misfits(facts, {"target_agent": str, "timestamp_unix_ns": int}))
         ]
         if shown:
             extra["span_events"] = shown
@@ -234,11 +251,22 @@ class _Run:
                 extra[f"span.{key}"] = span[key]
         status = span.get("status")
         if isinstance(status, dict) and (code := status.get("status_code")) is not None:
-            extra["span.status"] = code
+            extra["span.status"] = code if isinstance(code, str) else status
+            said = status.get("description")
+            if said is not None and code == "OK":
+                extra["span.status"] = status
+        elif status is not None:
+            extra["span.status"] = status
         phase = attributes.get("gen_ai.operation.name")
         duration = span.get("duration_ms")
         if not isinstance(duration, int | float) or isinstance(duration, bool):
             duration = None
+        extra |= misfits(attributes, _KINDS)
+        if attributes.get("experiment.operation_type") == "tool_call":
+            extra |= misfits(attributes, {"tool.name": str})
+        told = span.get("attributes")
+        if told is not None and not isinstance(told, dict):
+            extra["span.attributes"] = told
         ids = {key: _text(span.get(key)) for key in _ID_OF_SPAN}
         taken = {**ids, "duration_ms": duration, **{key: _time(span.get(key)) for key in ("start_time_unix_ns", "end_time_unix_ns")}}
         extra |= {f"span.{key}": span[key] for key, field in taken.items() if field is None and span.get(key) not in (None, "")}
@@ -257,7 +285,7 @@ class _Run:
             self.steps[step] = event_id
         output = attributes.get("agent.output_message")
         for key, item in attributes.items():
-            if key.startswith(("validation.", "constraint.")) and key not in _REPEATED and item is not None and item != output:
+            if key.startswith(("validation.", "constraint.")) and not self._repeats(key, item) and item is not None and item != output:
                 where = f"{place}/attributes/{key}"
                 self._builder.annotate(key, _parsed(item), kind="label", author="program", event_id=event_id, source_ref=where)
         for ref, name, time, facts in moments:
@@ -295,7 +323,12 @@ class _Moment(NamedTuple):
 def _moments(place: str, span: Item) -> list[_Moment]:
     events = span.get("events")
     return [
-        _Moment(f"{place}/events/{index}", str(event.get("name")), _time(event.get("timestamp_unix_ns")), facts)
+        _Moment(
+            f"{place}/events/{index}",
+            str(event.get("name")),
+            _time(event.get("timestamp_unix_ns")),
+            facts | misfits(event, {"timestamp_unix_ns": int}),
+        )
         for index, event in enumerate(events if isinstance(events, list) else ())
         if isinstance(event, dict) and isinstance(facts := event.get("attributes") or {}, dict)
     ]
