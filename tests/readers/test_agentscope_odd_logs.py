@@ -82,3 +82,11 @@ def test_a_time_of_a_span_that_no_clock_shows_stays_aside() -> None:
     (trace,) = traces_of(Source("log", data=json.dumps(document).encode()), "mas_sim", notes)[2]
     kept = [event.extra for event in trace.events if event.extra and "span.duration_ms" in event.extra]
     assert kept and kept[0]["span.start_time_unix_ns"] == 10**40 and kept[0]["span.duration_ms"] == "long"
+
+
+def test_lines_of_a_log_stand_where_they_were_printed() -> None:
+    notes = Notes()
+    (trace,) = traces_of(Source.open(FORMATS / "agentscope" / "0_run_folder" / "input"), "agentscope", notes)[2]
+    places = [str(event.source_ref).split("/")[0] for event in trace.events]
+    assert places[:4] == ["logging.log#line:1", "logging.log#line:2", "logging.log#line:3", "logging.chat#line:1"]
+    assert places.index("logging.chat#line:6") < places.index("logging.log#line:28") < places.index("logging.chat#line:8")

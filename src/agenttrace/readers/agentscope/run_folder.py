@@ -34,21 +34,28 @@ def fill_folder(builder: TraceBuilder, notes: Notes, files: list[Source]) -> Non
     """Fill a builder from the files of a run."""
     asked = _invocations(builder, notes, [file for file in files if file.name.startswith("invoke/")])
     talk = Conversation(builder, notes)
-    printed: list[str] = []
     chat = next(file for file in files if file.name == CHAT)
     inner = Notes(counting=notes.counting)
+    messages: list[tuple[str, Item]] = []
     for ref, message in records(chat, inner):
-        place = f"{CHAT}#{ref}"
-        if not is_message(message):
-            notes.drop("unreadable", place, "no message", message)
-            continue
+        if is_message(message):
+            messages.append((f"{CHAT}#{ref}", message))
+        else:
+            notes.drop("unreadable", f"{CHAT}#{ref}", "no message", message)
+    log = _Log(builder, notes, [message for _, message in messages])
+    for file in files:
+        if file.name == "logging.log":
+            log.read(file)
+            file.forget()
+    for number, (place, message) in enumerate(messages):
+        log.add_before(number)
         text = _text(message)
-        printed.append(json.dumps(message.get("content"), ensure_ascii=False, indent=4))
         found = asked.pop(text, []) if text else []
         first = found.pop(0) if found else None
         if found:
             asked[text] = found
         talk.add(message, place, **(_first(builder, message, first) if first is not None else {}))
+    log.add_before(len(messages))
     talk.close()
     notes.absorb(inner, CHAT)
     chat.forget()
@@ -59,9 +66,7 @@ def fill_folder(builder: TraceBuilder, notes: Notes, files: list[Source]) -> Non
     for file in files:
         if file.name.endswith(".db") and "/" not in file.name:
             _monitor(builder, notes, file)
-        elif file.name == "logging.log":
-            _log(builder, notes, file, "\n".join(printed))
-        elif file.name != CHAT and not file.name.startswith("invoke/"):
+        elif file.name not in (CHAT, "logging.log") and not file.name.startswith("invoke/"):
             others.append(file.name)
             notes.add("aside", f"{file.name}#", "its name in `meta.extra`")
         file.forget()
@@ -146,20 +151,38 @@ def _monitor(builder: TraceBuilder, notes: Notes, file: Source) -> None:
     notes.add("aside", f"{file.name}#", f"{len(kept)} rows of {_MONITOR}, in `meta.extra.monitor`")
 
 
-def _log(builder: TraceBuilder, notes: Notes, file: Source, printed: str) -> None:
-    """Lines of the log that are no message again. ``printed``: the messages, as the logger prints them."""
-    text = decode_log(file.data)[0]
-    notes.count_source(text)
-    copies = 0
-    for number, line in enumerate(text.split("\n"), 1):
-        said = line.strip().rstrip(",")
-        if not said:
-            continue
-        if json.dumps(said, ensure_ascii=False)[1:-1] in printed or said in printed or said.partition(": ")[2] in printed.split('"'):
-            copies += 1
-            continue
-        header = _HEADER.match(line)
-        time = header[1] if header else None
-        builder.message(None, line, kind="log", timestamp=time, source_ref=f"{file.name}#line:{number}")
-    if copies:
-        notes.add("copy", f"{file.name}#", f"{copies} lines print messages")
+class _Log:
+    """Lines of the log that are no message again, each before the message that is printed after it."""
+
+    def __init__(self, builder: TraceBuilder, notes: Notes, messages: list[Item]) -> None:
+        self._builder = builder
+        self._notes = notes
+        contents = [message.get("content") for message in messages]
+        self._printed = "\n".join(json.dumps(content, ensure_ascii=False, indent=4) for content in contents)
+        self._begins = [f"{message.get('name')}: {_text(message).partition(chr(10))[0]}".rstrip() for message in messages]
+        self._waiting: dict[int, list[tuple[str, str]]] = {}
+
+    def read(self, file: Source) -> None:
+        """Sort the lines of a log; which message comes next is known by how it is printed."""
+        text = decode_log(file.data)[0]
+        self._notes.count_source(text)
+        copies = following = 0
+        values = set(self._printed.split('"'))
+        for number, line in enumerate(text.split("\n"), 1):
+            said = line.strip().rstrip(",")
+            if not said:
+                continue
+            if following < len(self._begins) and line.rstrip() == self._begins[following]:
+                following += 1
+            if json.dumps(said, ensure_ascii=False)[1:-1] in self._printed or said in self._printed or said.partition(": ")[2] in values:
+                copies += 1
+            else:
+                self._waiting.setdefault(following, []).append((f"{file.name}#line:{number}", line))
+        if copies:
+            self._notes.add("copy", f"{file.name}#", f"{copies} lines print messages")
+
+    def add_before(self, number: int) -> None:
+        """Add the lines that stand before a message, by its place among them."""
+        for ref, line in self._waiting.pop(number, ()):
+            header = _HEADER.match(line)
+            self._builder.message(None, line, kind="log", timestamp=header[1] if header else None, source_ref=ref)

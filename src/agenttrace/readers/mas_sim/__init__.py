@@ -13,7 +13,10 @@ becomes an annotation and nothing else, so that diagnosis can leave it out.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
+
+import orjson
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
@@ -190,7 +193,25 @@ def _fill_trajectory(builder: TraceBuilder, notes: Notes, ref: str, value: Item)
                 content if isinstance(content, str) else None,
                 source_ref=place,
                 extra=aside or None,
+                **_told(content),
             )
+
+
+def _told(content: Any) -> Item:
+    """Whom a step that is rendered as JSON delegates to, which its text says too."""
+    value = None
+    if isinstance(content, str) and content.startswith("{"):
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(content)
+    telemetry = value.get("telemetry") if isinstance(value, dict) else None
+    events = telemetry.get("events") if isinstance(telemetry, dict) else None
+    told = [
+        target
+        for event in (events if isinstance(events, list) else ())
+        if isinstance(event, dict) and event.get("name") == "task_delegated" and isinstance(facts := event.get("attributes"), dict)
+        if isinstance(target := facts.get("target_agent"), str) and target
+    ]
+    return {"receivers": told, "kind": "handoff"} if told else {}
 
 
 FORMAT = Format(
