@@ -13,10 +13,7 @@ becomes an annotation and nothing else, so that diagnosis can leave it out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from typing import Any
-
-import orjson
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.errors import ReadError
@@ -24,6 +21,7 @@ from agenttrace.formats import Format, Match
 from agenttrace.misfits import misfits
 from agenttrace.model import Trace
 from agenttrace.notes import Notes
+from agenttrace.readers.mas_sim.rendered import delegated, parsed, step_fields
 from agenttrace.readers.mas_sim.spans import fill_spans
 from agenttrace.salvage import document, look
 from agenttrace.sources import Source, children
@@ -188,30 +186,30 @@ def _fill_trajectory(builder: TraceBuilder, notes: Notes, ref: str, value: Item)
                 aside["role"] = role
             if content is not None and not isinstance(content, str):
                 aside["content"] = content
+            actor = role if isinstance(role, str) and role else None
+            fields = step_fields(content)
+            called = fields.get("tool_result") is not None
             builder.message(
-                role if isinstance(role, str) and role else None,
+                actor,
                 content if isinstance(content, str) else None,
                 source_ref=place,
                 extra=aside or None,
-                **_told(content),
+                **({"kind": "log"} if called else delegated(fields)),
             )
+            if called:
+                _add_call(builder, f"{place}/call", actor, fields)
 
 
-def _told(content: Any) -> Item:
-    """Whom a step that is rendered as JSON delegates to, which its text says too."""
-    value = None
-    if isinstance(content, str) and content.startswith("{"):
-        with suppress(orjson.JSONDecodeError):
-            value = orjson.loads(content)
-    telemetry = value.get("telemetry") if isinstance(value, dict) else None
-    events = telemetry.get("events") if isinstance(telemetry, dict) else None
-    told = [
-        target
-        for event in (events if isinstance(events, list) else ())
-        if isinstance(event, dict) and event.get("name") == "task_delegated" and isinstance(facts := event.get("attributes"), dict)
-        if isinstance(target := facts.get("target_agent"), str) and target
-    ]
-    return {"receivers": told, "kind": "handoff"} if told else {}
+def _add_call(builder: TraceBuilder, place: str, executor: str | None, fields: Item) -> None:
+    """The call of a component, which its step is a rendering of; who called it is not said."""
+    tool, status = fields.get("tool_name"), fields.get("status")
+    if executor is not None:
+        builder.agent(executor, role="tool")
+    event_id = builder.call(
+        None, tool if isinstance(tool, str) else None, parsed(fields.get("tool_args")), executor=executor, source_ref=place
+    )
+    outcome = {"OK": "success", "ERROR": "failure"}.get(status) if isinstance(status, str) else None
+    builder.result(f"call_{event_id}", parsed(fields["tool_result"]), status=outcome, error=fields.get("error"), executor=executor)
 
 
 FORMAT = Format(
@@ -237,6 +235,7 @@ FORMAT = Format(
         "gen_ai.tool.parameters": "AgentInstance.tools",
         "fault.injected, validation.*, constraint.*": "Annotations on the event: ground_truth, label",
         "expected_*, target_fault_category, injection_node, the right call": "Annotations, ground_truth",
+        "a substep of a trajectory": "Message, whole; whom it delegates to, where it says so; a call with a result is a ToolCall, too",
         "ground_truth/": "Annotations, ground_truth; critical_failure_step on the event of the span with that step_index",
     },
     not_mapped={

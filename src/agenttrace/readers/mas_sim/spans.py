@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from contextlib import suppress
 from typing import Any, NamedTuple
-
-import orjson
 
 from agenttrace.builder import TraceBuilder
 from agenttrace.misfits import misfits
 from agenttrace.model import Span, ToolDescription, Usage
 from agenttrace.notes import Notes
+from agenttrace.readers.mas_sim.rendered import parsed
 from agenttrace.times import from_epoch_ns
 
 __all__ = ["fill_spans"]
@@ -79,7 +77,7 @@ class _Run:
         about = value.get("task_metadata")
         about = dict(about) if isinstance(about, dict) else {}
         named = (value.get("run_id"), value.get("task_id"), value.get("task"), value.get("status"))
-        self._stated = {repr(_parsed(item)) for item in (*named, *about.values())}
+        self._stated = {repr(parsed(item)) for item in (*named, *about.values())}
         task = value.get("task")
         for key in _TRUTH:
             if (truth := about.pop(key, None)) is not None:
@@ -183,7 +181,7 @@ class _Run:
         event_id = self._builder.call(
             caller,
             tool,
-            _parsed(attributes.get("tool.args_json")),
+            parsed(attributes.get("tool.args_json")),
             call_id=span_id,
             executor=executor,
             timestamp=_time(span.get("start_time_unix_ns")),
@@ -197,7 +195,7 @@ class _Run:
             error = status.get("description")
         self._builder.result(
             span_id if span_id is not None else f"call_{event_id}",
-            _parsed(attributes.get("tool.result_json")),
+            parsed(attributes.get("tool.result_json")),
             status=_outcome(status.get("status_code"), raised=raised is not None or "error.type" in attributes),
             error=error or None,
             completed_at=_time(span.get("end_time_unix_ns")),
@@ -213,19 +211,19 @@ class _Run:
         if not isinstance(name, str) or not name:
             return None
         tool = _text(attributes.get("tool.name"))
-        parameters = _parsed(attributes.get("gen_ai.tool.parameters"))
+        parameters = parsed(attributes.get("gen_ai.tool.parameters"))
         tools = (ToolDescription(name=tool, parameters=parameters),) if tool is not None and isinstance(parameters, dict) else None
         description, model = _text(attributes.get("agent.role")), _text(attributes.get("gen_ai.request.model"))
         return self._builder.agent(name, role=role, description=description, model=model, tools=tools)
 
     def _repeats(self, key: str, value: Any) -> bool:
         """Whether an attribute says again what the run says."""
-        return key in _REPEATED and repr(_parsed(value)) in self._stated
+        return key in _REPEATED and repr(parsed(value)) in self._stated
 
     def _event(self, place: str, span: Item, attributes: Item, moments: list[_Moment]) -> Item:
         """Fields of the event of a span; what has no field is kept in ``extra``."""
         held = _MAPPED | {"agent.input_message", "tool.name"}
-        if isinstance(_parsed(attributes.get("gen_ai.tool.parameters")), dict):
+        if isinstance(parsed(attributes.get("gen_ai.tool.parameters")), dict):
             held |= {"gen_ai.tool.parameters"}  # of the tool that the agent has
         if attributes.get("experiment.operation_type") == "tool_call":
             held |= {"tool.args_json", "tool.result_json", "error.type", "error.message"}
@@ -287,7 +285,7 @@ class _Run:
         for key, item in attributes.items():
             if key.startswith(("validation.", "constraint.")) and not self._repeats(key, item) and item is not None and item != output:
                 where = f"{place}/attributes/{key}"
-                self._builder.annotate(key, _parsed(item), kind="label", author="program", event_id=event_id, source_ref=where)
+                self._builder.annotate(key, parsed(item), kind="label", author="program", event_id=event_id, source_ref=where)
         for ref, name, time, facts in moments:
             if name == "tool_call_planned" and isinstance(facts.get("tool.name"), str):
                 self._planned[facts["tool.name"]] = (event_id, agent)
@@ -350,14 +348,6 @@ def _text(value: Any) -> str | None:
 
 def _content(value: Any) -> str | None:
     return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-
-
-def _parsed(value: Any) -> Any:
-    """A value, or what stands in a text of JSON."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        with suppress(orjson.JSONDecodeError):
-            return orjson.loads(value)
-    return value
 
 
 def _usage(attributes: Item) -> Usage | None:
