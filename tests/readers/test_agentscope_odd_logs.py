@@ -90,3 +90,19 @@ def test_lines_of_a_log_stand_where_they_were_printed() -> None:
     places = [str(event.source_ref).split("/")[0] for event in trace.events]
     assert places[:4] == ["logging.log#line:1", "logging.log#line:2", "logging.log#line:3", "logging.chat#line:1"]
     assert places.index("logging.chat#line:6") < places.index("logging.log#line:28") < places.index("logging.chat#line:8")
+
+
+def test_what_an_agent_answers_stands_in_its_own_invocation() -> None:
+    """Whoever reads an answer in the prompt of another agent does not make it theirs."""
+    trace, _ = made((FORMATS / "agentscope" / "1_spans" / "input.jsonl").read_bytes())
+    ended: set[str] = set()
+    owners: dict[str, str] = {}
+    for event in trace["events"]:
+        data = event["data"]
+        if data["type"] == "subtask" and data["status"] == "completed":
+            ended.add(data["subtask_id"])
+            owners[data["subtask_id"]] = event["agent_id"]
+        else:
+            assert event.get("subtask_id") not in ended
+    said = [event for event in trace["events"] if event["data"]["type"] == "message" and event.get("agent_id") in owners.values()]
+    assert said and all(owners[event["subtask_id"]] == event["agent_id"] for event in said)

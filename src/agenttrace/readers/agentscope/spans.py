@@ -88,6 +88,8 @@ class _Run:
     def add(self, ref: str, span: Item) -> None:
         """Add a span."""
         kind = _of(span)
+        if isinstance(begun := span.get("start_time"), str):
+            self._answer(begun)
         self._kinds[str(span.get("name"))] += 1
         conversation = _parsed(span["attributes"].get("gen_ai.conversation.id"))
         self._builder.meta(session_id=conversation if isinstance(conversation, str) else None)
@@ -112,15 +114,7 @@ class _Run:
 
     def close(self) -> None:
         """What agents answered, where no call of a model says it, and what was repeated."""
-        for ref, name, span in self._answers:
-            for index, message in enumerate(_listed(span["attributes"].get("gen_ai.output.messages"))):
-                text = _text_of(message)
-                self._count(message)
-                if text and (name or "", text) not in self._said:
-                    ended, own = span.get("end_time"), str(span["context"].get("span_id"))
-                    event: Item = {"timestamp": ended if isinstance(ended, str) else None, "subtask_id": own}
-                    place = f"{ref}/attributes/gen_ai.output.messages/{index}"
-                    self._said[name or "", text] = self._builder.message(name, text, source_ref=place, **event)
+        self._answer(None)
         self._builder.count_types(self._kinds)
         if self._waiting:
             self._builder.extra["model_calls"] = [{"turn_id": turn, **held["extra"]} for turn, held in self._waiting.items()]
@@ -128,6 +122,24 @@ class _Run:
             self._notes.add(
                 "copy", None, f"agentscope.function.input and output ({self._copies}): histories and answers as printed objects"
             )
+
+    def _answer(self, moment: str | None) -> None:
+        """End the invocations that were over by then: their answers come before anybody's prompt that has them."""
+        asked, self._answers = self._answers, []
+        for ref, name, span in asked:
+            if moment is not None and str(span.get("end_time")) > moment:
+                self._answers.append((ref, name, span))
+                continue
+            own = str(span["context"].get("span_id"))
+            ended = self._event(ref, span, "end_time", place="/end_time") | {"extra": None, "span": None}
+            ended.pop("subtask_id")
+            for index, message in enumerate(_listed(span["attributes"].get("gen_ai.output.messages"))):
+                text = _text_of(message)
+                self._count(message)
+                if text and (name or "", text) not in self._said:
+                    event = {**ended, "subtask_id": own, "source_ref": f"{ref}/attributes/gen_ai.output.messages/{index}"}
+                    self._said[name or "", text] = self._builder.message(name, text, **event)
+            self._builder.subtask(own, agent=name, status="completed", event=ended)
 
     # -- around a span -----------------------------------------------------------------------------
 
@@ -215,10 +227,6 @@ class _Run:
             if name is not None:
                 self._told.add((name, sender or "", text))
         self._answers.append((ref, name, span))
-        ended = self._event(ref, span, "end_time", place="/end_time")
-        ended |= {"extra": None, "span": None}
-        ended.pop("subtask_id")
-        self._builder.subtask(own, agent=name, status="completed", event=ended)
 
     def _chat(self, ref: str, span: Item) -> None:
         """The model is asked, and answers with texts and calls."""
