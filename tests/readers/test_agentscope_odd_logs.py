@@ -105,4 +105,5 @@ def test_what_an_agent_answers_stands_in_its_own_invocation() -> None:
         else:
             assert event.get("subtask_id") not in ended
     said = [event for event in trace["events"] if event["data"]["type"] == "message" and event.get("agent_id") in owners.values()]
-    assert said and all(owners[event["subtask_id"]] == event["agent_id"] for event in said)
+    answers = [event for event in said if owners[event["subtask_id"]] not in event["data"]["receiver_ids"]]  # else the question
+    assert answers and all(owners[event["subtask_id"]] == event["agent_id"] for event in answers)
