@@ -20,7 +20,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -33,6 +33,7 @@ from agenttrace.model import (
     Artifact,
     ContentPart,
     DependencyLink,
+    DepType,
     Event,
     EventData,
     Message,
@@ -45,23 +46,10 @@ from agenttrace.model import (
 )
 from agenttrace.notes import Notes
 from agenttrace.ordering import forward_links, forward_sources, give_to_first, in_order, separate_naive_times
+from agenttrace.roster import EVERYONE, Everyone, address
 from agenttrace.times import parse_time
 
 __all__ = ["EVERYONE", "TraceBuilder"]
-
-
-class _Everyone:
-    def __repr__(self) -> str:
-        return "EVERYONE"
-
-
-EVERYONE: Final = _Everyone()
-"""As ``receivers``: all participants of the run but the sender, by the framework's delivery rule (``derived``).
-
-Who takes part is decided when the trace is built: for frameworks whose teams do not
-change during a run. Where agents come and go, name the receivers."""
-
-_PASSIVE_ROLES = frozenset({"environment", "tool"})
 
 
 class TraceBuilder:
@@ -165,7 +153,7 @@ class TraceBuilder:
         sender: str | None,
         content: str | tuple[ContentPart, ...] | None,
         *,
-        receivers: Iterable[str] | _Everyone = (),
+        receivers: Iterable[str] | Everyone = (),
         origin: str | None = "explicit",
         kind: str = "chat",
         broadcast: bool = False,
@@ -180,7 +168,7 @@ class TraceBuilder:
         """Add a Message in an event; the latter's fields as in :meth:`event`. Returns the event id."""
         if sender is not None and sender not in self._agents:
             self._agents[sender] = {}
-        if isinstance(receivers, _Everyone):
+        if isinstance(receivers, Everyone):
             data = Message(sender_id=sender, receiver_ids=(), broadcast=True, content=content)
             self._to_everyone.append(data)
         else:
@@ -272,7 +260,7 @@ class TraceBuilder:
         waiting = self._open_calls.get(call_id)
         if not waiting:
             done = self._closed_calls.get(call_id)
-            if done is not None and (done.data.result, done.data.error) == (result, error):  # type: ignore[union-attr]
+            if done is not None and isinstance(done.data, ToolCall) and (done.data.result, done.data.error) == (result, error):
                 self.notes.add("copy", source_ref, f"the result of call {call_id} again", done.event_id)
                 return done.event_id
             self.call(None, tool, call_id=call_id, source_ref=source_ref)
@@ -372,12 +360,12 @@ class TraceBuilder:
         if (event := self._by_id[event_id]) is not None:
             force_setattr(event, "extra", {**event.extra, **extra})
 
-    def link(self, source: str, target: str, dep_type: str, *, evidence: str | None = None) -> None:
+    def link(self, source: str, target: str, dep_type: DepType, *, evidence: str | None = None) -> None:
         """Add a link that the source itself states (``explicit``): ``target`` depends on ``source``."""
         link = DependencyLink(
             source_event_id=source,
             target_event_id=target,
-            dep_type=dep_type,  # type: ignore[arg-type]
+            dep_type=dep_type,
             origin="explicit",
             confidence=1.0,
             evidence=evidence,
@@ -429,7 +417,7 @@ class TraceBuilder:
 
     def build(self) -> Trace:
         """The Trace. Call once, when everything is added."""
-        self._address_everyone()
+        address(self._to_everyone, self._agents, self._outsiders)
         if self._naive and self._zoned:
             separate_naive_times(self._events, self.notes)
             for name in ("start_time", "end_time"):
@@ -444,7 +432,7 @@ class TraceBuilder:
             self.notes.add("made_up", None, f"event_id of {self._made_up_ids} events that have none, or none of their own, in the source")
         agents = tuple(AgentInstance(agent_id=agent_id, **fields) for agent_id, fields in self._agents.items())
         return Trace(
-            trace_id=self._trace_id or self._own_id(agents, events),
+            trace_id=self._trace_id or _own_id(self._framework, self._source, self._number, agents, events),
             meta=TraceMeta(
                 framework=self._framework,
                 source=self._source,
@@ -458,34 +446,17 @@ class TraceBuilder:
             extra=self.extra,
         )
 
-    def _own_id(self, agents: tuple[AgentInstance, ...], events: tuple[Event, ...]) -> str:
-        """From the source's hash; without a source, from what was built, so that equal runs have equal ids and others not."""
-        digest = self._source.sha256 if self._source else None
-        if digest is None:
-            try:
-                content = msgspec.json.encode((self._framework, agents, events))
-            except (UnicodeEncodeError, RecursionError):  # lone surrogates, endless nesting: mended or refused when it is written
-                content = repr((self._framework, [event.event_id for event in events])).encode("utf-8", "replace")
-            digest = hashlib.sha256(content).hexdigest()
-        return f"{digest[:16]}-{self._number}"
 
-    def _address_everyone(self) -> None:
-        if not self._to_everyone:
-            return
-        roster = [
-            agent_id
-            for agent_id, fields in self._agents.items()
-            if agent_id not in self._outsiders and fields.get("role") not in _PASSIVE_ROLES
-        ]
-        receivers: dict[str | None, tuple[str, ...]] = {}
-        for message in self._to_everyone:
-            sender = message.sender_id
-            ids = receivers.get(sender)
-            if ids is None:
-                ids = receivers[sender] = tuple(agent_id for agent_id in roster if agent_id != sender)
-            if ids:
-                force_setattr(message, "receiver_ids", ids)
-                force_setattr(message, "receivers_origin", "derived")
+def _own_id(framework: str, source: SourceInfo | None, number: int, agents: tuple[AgentInstance, ...], events: tuple[Event, ...]) -> str:
+    """From the source's hash; without a source, from what was built, so that equal runs have equal ids and others not."""
+    digest = source.sha256 if source else None
+    if digest is None:
+        try:
+            content = msgspec.json.encode((framework, agents, events))
+        except (UnicodeEncodeError, RecursionError):  # lone surrogates, endless nesting: mended or refused when it is written
+            content = repr((framework, [event.event_id for event in events])).encode("utf-8", "replace")
+        digest = hashlib.sha256(content).hexdigest()
+    return f"{digest[:16]}-{number}"
 
 
 def _no_field(struct: str, name: str) -> UsageError:

@@ -11,8 +11,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, BinaryIO, Self
+from typing import BinaryIO
 
 import msgspec
 import orjson
@@ -184,24 +185,19 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
-def jsonl_stream(raw: IO[bytes], name: str) -> IO[bytes]:
-    """The stream into which lines go: ``raw`` itself or a compressor around it, by the name's suffix."""
-    return _Unclosed(compression.open_writer(raw, compression.suffix_of(name)), raw)  # type: ignore[arg-type, return-value]
+@contextmanager
+def jsonl_stream(raw: BinaryIO, name: str) -> Iterator[compression.Writer]:
+    """The stream into which lines go: ``raw`` itself or a compressor around it, by the name's suffix.
 
-
-class _Unclosed:
-    """Closes the compressor but leaves the file itself to whoever opened it."""
-
-    def __init__(self, stream: IO[bytes], raw: IO[bytes]) -> None:
-        self.write = stream.write
-        self._stream, self._raw = stream, raw
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._stream is not self._raw:
-            self._stream.close()
+    At the end the compressor is closed; the file itself is left to whoever opened it.
+    """
+    suffix = compression.suffix_of(name)
+    stream = compression.open_writer(raw, suffix)
+    try:
+        yield stream
+    finally:
+        if suffix is not None:
+            stream.close()
 
 
 def file_names() -> Callable[[str], str]:

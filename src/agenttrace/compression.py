@@ -10,7 +10,7 @@ import gzip
 import io
 import zlib
 from collections.abc import Callable, Generator, Iterator
-from typing import IO, Any, BinaryIO
+from typing import IO, Any, BinaryIO, Protocol
 
 import zstandard
 
@@ -18,6 +18,7 @@ from agenttrace.errors import ReadError
 
 __all__ = [
     "MAX_BYTES",
+    "Writer",
     "bounded_lines",
     "compress",
     "decompress",
@@ -38,6 +39,16 @@ _PIECE = 16 << 20
 
 _FEED = 1 << 12  # a zst block of four bytes may stand for 128 KiB
 _DAMAGED = (OSError, EOFError, zlib.error, zstandard.ZstdError)
+
+
+class Writer(Protocol):
+    """What bytes are written to: a file, or a compressor around one."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take more bytes."""
+
+    def close(self) -> None:
+        """Write what is held back."""
 
 
 def kind_of(head: bytes) -> str | None:
@@ -165,10 +176,10 @@ class _Pieces(io.RawIOBase):
         super().close()
 
 
-def open_writer(raw: BinaryIO, kind: str | None) -> BinaryIO:
+def open_writer(raw: BinaryIO, kind: str | None) -> Writer:
     """A writable stream that compresses into ``raw``; closing it leaves ``raw`` open."""
     if kind == "gz":
-        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)  # type: ignore[return-value]
+        return gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0)
     if kind == "zst":
         return zstandard.ZstdCompressor(level=3).stream_writer(raw, closefd=False)
     return raw

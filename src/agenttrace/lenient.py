@@ -132,9 +132,9 @@ def _free(name: str, taken: dict[str, Any]) -> str:
 
 
 @cache
-def _slots(struct: type) -> dict[str, _Slot]:
+def _slots(struct: type[msgspec.Struct]) -> dict[str, _Slot]:
     slots = {field.encode_name: _slot(field.type) for field in msgspec.structs.fields(struct)}
-    if struct.__struct_config__.tag is not None:  # type: ignore[attr-defined]
+    if struct.__struct_config__.tag is not None:
         slots["type"] = _Slot()
     return slots
 

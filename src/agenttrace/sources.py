@@ -126,7 +126,7 @@ class Source:
             return hashlib.sha256(self.raw).hexdigest()
         try:
             with self._open() as stream:
-                return hashlib.file_digest(stream, "sha256").hexdigest()  # type: ignore[arg-type]
+                return hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
             raise _not_readable(self.label, error) from None
 
@@ -150,7 +150,7 @@ class Source:
         if self._raw is not None or "raw" in self.__dict__:
             return io.BytesIO(self.data)
         raw = self._open()
-        return compression.expanded_stream(raw, compression.kind_of(raw.peek(4)[:4]), self._set_damage)  # type: ignore[attr-defined]
+        return compression.expanded_stream(raw, compression.kind_of(raw.peek(4)[:4]), self._set_damage)
 
     def _set_damage(self, reason: str) -> None:
         self.damage = reason
@@ -161,7 +161,7 @@ class Source:
         for name in ("raw", "data", "head", "files"):
             self.__dict__.pop(name, None)
 
-    def _open(self) -> BinaryIO:
+    def _open(self) -> io.BufferedReader:
         try:
             return open(self.path or self.name, "rb")
         except OSError as error:

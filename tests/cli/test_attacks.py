@@ -217,4 +217,5 @@ def test_builder_takes_odd_texts() -> None:
     builder.message("a\ud800", "x", receivers="bob")
     trace = builder.build()
     assert [agent.agent_id for agent in trace.agent_instances] == ["a\ud800", "bob"]
-    assert agenttrace.loads(agenttrace.dumps(trace)).events[0].data.sender_id == "a\ufffd"  # type: ignore[union-attr]
+    data = agenttrace.loads(agenttrace.dumps(trace)).events[0].data
+    assert isinstance(data, agenttrace.Message) and data.sender_id == "a\ufffd"

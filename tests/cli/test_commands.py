@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sqlite3
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -226,7 +225,7 @@ def test_doctor_without_anything_readable() -> None:
 
 
 @pytest.fixture
-def rival() -> Iterator[str]:
+def rival(monkeypatch: pytest.MonkeyPatch) -> str:
     """A second reader that is as sure of AutoGen dumps as ours."""
     own = dict(formats_module.formats())
 
@@ -234,10 +233,8 @@ def rival() -> Iterator[str]:
         return Match("any", "certain", "claims everything")
 
     twin = Format("rival", "A rival", "https://example.org", {"any": "anything"}, "1", {"all": "nothing"}, certain, own["autogen"].read)
-    original = formats_module.formats
-    formats_module.formats = lambda: {**own, "rival": twin}  # type: ignore[assignment]
-    yield "rival"
-    formats_module.formats = original
+    monkeypatch.setattr(formats_module, "formats", lambda: {**own, "rival": twin})
+    return "rival"
 
 
 def test_a_tie_names_both(rival: str) -> None:

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import IO, Self
+from types import TracebackType
+from typing import Self
 
 import click
 import orjson
@@ -186,8 +187,8 @@ class _Sink:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        if exception[0] is None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None) -> None:
+        if kind is None:
             sys.stdout.flush()
 
     def write(self, made: Made) -> None:
@@ -205,8 +206,8 @@ class _FileSink(_Sink):
         self._path = path
         self._made: Made | None = None
 
-    def __exit__(self, *exception: object) -> None:
-        if exception[0] is None and self._made is not None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None) -> None:
+        if kind is None and self._made is not None:
             data = self._made.data + b"\n"
             write_atomic(self._path, compression.compress(data, compression.suffix_of(self._path.name)))
 
@@ -222,10 +223,10 @@ class _LinesSink(_Sink):
     def __init__(self, path: Path) -> None:
         self._path = path
         self._stack = ExitStack()
-        self._stream: IO[bytes] | None = None
+        self._stream: compression.Writer | None = None
 
-    def __exit__(self, *exception: object) -> None:
-        self._stack.__exit__(*exception)  # type: ignore[arg-type]
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, place: TracebackType | None) -> None:
+        self._stack.__exit__(kind, error, place)
 
     def write(self, made: Made) -> None:
         if self._stream is None:

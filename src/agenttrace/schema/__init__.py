@@ -114,7 +114,8 @@ def schema_text() -> str:
 @cache
 def load_schema(name: str = "agenttrace-1.0") -> dict[str, Any]:
     """A schema as shipped. ``name`` is one of :data:`SCHEMAS`."""
-    return json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8"))  # type: ignore[no-any-return]
+    schema: dict[str, Any] = json.loads(files(__name__).joinpath(f"{name}.json").read_text("utf-8"))
+    return schema
 
 
 def write_files(folder: Path) -> None:

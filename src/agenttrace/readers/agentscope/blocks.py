@@ -14,13 +14,13 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from agenttrace.model import ContentPart
+from agenttrace.model import ContentPart, PartKind
 
 __all__ = ["Block", "Outcome", "blocks_of", "outcome_of", "part_of", "plain"]
 
 Item = dict[str, Any]
 
-_MEDIA = {"image": "image", "audio": "audio", "video": "video", "file": "file", "data": "file"}
+_MEDIA: dict[str, PartKind] = {"image": "image", "audio": "audio", "video": "video", "file": "file", "data": "file"}
 _STATES = {"success": "success", "error": "failure", "denied": "failure", "interrupted": "failure"}
 _KINDS = {"tool_use": "call", "tool_call": "call", "tool_result": "result"}
 _NO_FUNCTION = re.compile(
@@ -67,7 +67,7 @@ def part_of(block: Block) -> tuple[ContentPart, Item]:
             kind = next((name for name in ("image", "audio", "video") if media.startswith(f"{name}/")), "file")
         if (isinstance(data, str) or isinstance(uri, str)) and (media is None or isinstance(media, str)):
             made = ContentPart(
-                kind=kind,  # type: ignore[arg-type]  # one of those above
+                kind=kind,
                 media_type=media,
                 data=data if isinstance(data, str) else None,
                 uri=uri if isinstance(uri, str) else None,
