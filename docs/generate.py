@@ -235,7 +235,7 @@ def class_section(name: str, value: type) -> str:
 def annotation(value: Any) -> str:
     """An annotation as it stands in the source."""
     text = value.__forward_arg__ if isinstance(value, ForwardRef) else value if isinstance(value, str) else getattr(value, "__name__", "")
-    return text.replace("_Everyone", "EVERYONE")
+    return re.sub(r"\bEveryone\b", "EVERYONE", text)
 
 
 def signature(name: str, value: Any) -> str:

@@ -16,6 +16,7 @@ import pytest
 
 import agenttrace
 from agenttrace.builder import TraceBuilder
+from agenttrace.model import Message
 from agenttrace.notes import Notes
 from tests.cli.test_convert import GOOD, run, told, traces
 
@@ -218,4 +219,4 @@ def test_builder_takes_odd_texts() -> None:
     trace = builder.build()
     assert [agent.agent_id for agent in trace.agent_instances] == ["a\ud800", "bob"]
     data = agenttrace.loads(agenttrace.dumps(trace)).events[0].data
-    assert isinstance(data, agenttrace.Message) and data.sender_id == "a\ufffd"
+    assert isinstance(data, Message) and data.sender_id == "a\ufffd"

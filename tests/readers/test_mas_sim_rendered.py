@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from agenttrace import codec
+from agenttrace.model import TraceMeta
 from agenttrace.notes import Notes
 from agenttrace.pipeline import traces_of
 from agenttrace.sources import Source
+from tests.conftest import FORMATS
 
 ARGUMENTS = {"product": "kettle"}
 RESULT = {"ok": False}
@@ -51,3 +54,13 @@ def test_whom_a_step_delegates_to_is_its_receiver() -> None:
 def test_other_texts_are_messages(content: str) -> None:
     (event,) = events_of(content)
     assert event["data"]["content"] == content and event["data"]["receiver_ids"] == []
+
+
+def test_a_truth_that_only_a_span_states_is_only_annotated() -> None:
+    document = json.loads((FORMATS / "mas_sim" / "hand_otel" / "input.json").read_text("utf-8"))
+    for span in document["spans"]:
+        if "task.expected_result" in span["attributes"]:
+            span["attributes"]["task.expected_result"] = "a truth of its own"
+    (trace,) = traces_of(Source("log.json", data=json.dumps(document).encode()), "mas_sim", Notes())[2]
+    assert {note.kind for note in trace.meta.annotations if note.value == "a truth of its own"} == {"ground_truth"}
+    assert b"a truth of its own" not in codec.dumps(msgspec.structs.replace(trace, meta=TraceMeta(framework="mas_sim")))

@@ -40,6 +40,7 @@ _KINDS = {
     **dict.fromkeys(("gen_ai.agent.name", "gen_ai.operation.name", "gen_ai.request.model", "agent.role"), str),
     **dict.fromkeys(_USAGE, int),
 }
+_TRUTH_OF_SPAN = "task.expected_result"
 _REPEATED = frozenset(
     {"task.id", "task.input", "task.expected_result", "validation.criteria_json", "task.domain", "experiment.run_id", "run.status"}
 )
@@ -106,6 +107,10 @@ class _Run:
         """Add a span."""
         attributes = span.get("attributes")
         attributes = attributes if isinstance(attributes, dict) else {}
+        truth = attributes.get(_TRUTH_OF_SPAN)
+        if truth is not None and not self._repeats(_TRUTH_OF_SPAN, truth):
+            where = f"{place}/attributes/{_TRUTH_OF_SPAN}"
+            self._builder.annotate(_TRUTH_OF_SPAN, truth, kind="ground_truth", author="program", source_ref=where)
         kind = attributes.get("experiment.operation_type")
         self._kinds[str(kind)] += 1
         if kind == "workflow":
@@ -129,7 +134,7 @@ class _Run:
             duration_ms=duration if isinstance(duration, int | float) and not isinstance(duration, bool) else None,
         )
         ids = {key: span[key] for key in ("name", "kind") if span.get(key) is not None}  # its ids stand in the other spans
-        rest = {key: item for key, item in attributes.items() if item is not None and not self._repeats(key, item)}
+        rest = {key: item for key, item in attributes.items() if self._spans_own(key, item)}
         if (events := span.get("events")) not in (None, []):
             rest["events"] = events
         self._builder.extra["root_span"] = {**ids, **rest}
@@ -220,6 +225,10 @@ class _Run:
         """Whether an attribute says again what the run says."""
         return key in _REPEATED and repr(parsed(value)) in self._stated
 
+    def _spans_own(self, key: str, value: Any) -> bool:
+        """Whether an attribute is to be kept with its span: not what the run says, and not the truth, which is only annotated."""
+        return value is not None and key != _TRUTH_OF_SPAN and not self._repeats(key, value)
+
     def _event(self, place: str, span: Item, attributes: Item, moments: list[_Moment]) -> Item:
         """Fields of the event of a span; what has no field is kept in ``extra``."""
         held = _MAPPED | {"agent.input_message", "tool.name"}
@@ -231,7 +240,7 @@ class _Run:
         extra = {
             key: item
             for key, item in attributes.items()
-            if key not in held and item is not None and not self._repeats(key, item) and not key.startswith(("validation.", "constraint."))
+            if key not in held and self._spans_own(key, item) and not key.startswith(("validation.", "constraint."))
         }
         shown = [
             {"name": name, "timestamp": time, **facts}
